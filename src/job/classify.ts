@@ -1,0 +1,110 @@
+import type { ErrorClass } from "./row.ts";
+
+/** What an error says about trying again. `uncertain`: the effect may have happened. */
+export interface Classified {
+  readonly class: Exclude<ErrorClass, "interrupted">;
+  readonly retryAfterMs?: number;
+  /** Why it is permanent, as a short stable code for the DLQ. */
+  readonly reason?: string;
+}
+
+/** The connection was never there, so nothing can have happened. */
+const NOT_CONNECTED = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ENETUNREACH",
+  "EHOSTUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+/** The connection was lost, or nobody answered in time: the request may have been served. */
+const CONNECTION_LOST = new Set([
+  "ECONNRESET",
+  "EPIPE",
+  "ECONNABORTED",
+  "ETIMEDOUT",
+  "UND_ERR_SOCKET",
+  "UND_ERR_HEADERS_TIMEOUT",
+  "UND_ERR_BODY_TIMEOUT",
+  "UND_ERR_RESPONSE_STATUS_CODE",
+]);
+const TIMED_OUT = new Set(["TimeoutError", "AbortError", "RequestTimeout"]);
+/** AWS SDK v3 errors that mean "slower": https://docs.aws.amazon.com/general/latest/gr/api-retries.html */
+const THROTTLED = /Throttl|TooManyRequests|ProvisionedThroughputExceeded|RequestLimitExceeded|SlowDown|LimitExceeded/;
+const INVALID = new Set(["ValidationException", "ValidationError", "ZodError", "InvalidParameterValue"]);
+
+/**
+ * The common shapes of fetch, AWS SDK and Node errors. An unknown error is transient: trying again costs a
+ * little, burying what would have worked costs a job.
+ *
+ * | class | |
+ * |---|---|
+ * | transient | no connection, 408, 425, 429, throttling, anything unknown |
+ * | permanent | a `PermanentError`; 400, 401, 403, 404, 405, 409, 410, 422 and other 4xx; invalid input |
+ * | uncertain | timed out, connection lost, 5xx: the request went out and its outcome is not known |
+ */
+export function classify(error: unknown): Classified {
+  for (const link of causes(error)) {
+    const known = classifyOne(link);
+    if (known) return known;
+  }
+  return { class: "transient" };
+}
+
+function classifyOne(error: Shape): Classified | undefined {
+  if (error.code === "permanent") return { class: "permanent", reason: text(error.reason) ?? "permanent" };
+  const retryAfterMs = retryAfterOf(error);
+  const later = retryAfterMs === undefined ? {} : { retryAfterMs };
+  if (error.code === "transient") return { class: "transient", ...later };
+  const code = text(error.code) ?? "";
+  const name = text(error.name) ?? "";
+  if (NOT_CONNECTED.has(code)) return { class: "transient" };
+  if (THROTTLED.test(name) || THROTTLED.test(code) || error.$retryable) return { class: "transient", ...later };
+  if (CONNECTION_LOST.has(code) || TIMED_OUT.has(name)) return { class: "uncertain", ...later };
+  const status = statusOf(error);
+  if (status !== undefined) return byStatus(status, later);
+  return INVALID.has(name) ? { class: "permanent", reason: "invalid-input" } : undefined;
+}
+
+/** By what an HTTP status promises about a second try. */
+export function byStatus(status: number, later: Pick<Classified, "retryAfterMs"> = {}): Classified | undefined {
+  if (status >= 500) return { class: "uncertain", ...later };
+  if (status === 408 || status === 425 || status === 429) return { class: "transient", ...later };
+  if (status < 400) return undefined;
+  const reasons: Readonly<Record<number, string>> = {
+    401: "credentials",
+    403: "credentials",
+    404: "gone",
+    410: "gone",
+  };
+  return { class: "permanent", reason: reasons[status] ?? "invalid-input" };
+}
+
+interface Shape {
+  readonly [field: string]: unknown;
+}
+
+/** fetch hides the reason in `cause`. Five links are more than anybody nests. */
+function* causes(error: unknown): Generator<Shape> {
+  let link: unknown = error;
+  for (let depth = 0; depth < 5 && typeof link === "object" && link !== null; depth++) {
+    yield link as Shape;
+    link = (link as Shape).cause;
+  }
+}
+
+function statusOf(error: Shape): number | undefined {
+  const nested = [error.$metadata, error.response].map((part) =>
+    typeof part === "object" && part !== null ? (part as Shape) : {},
+  );
+  const candidates = [error.status, error.statusCode, nested[0]?.httpStatusCode, nested[1]?.status];
+  return candidates.find((value): value is number => typeof value === "number" && value >= 100 && value < 600);
+}
+
+function retryAfterOf(error: Shape): number | undefined {
+  return typeof error.retryAfterMs === "number" && error.retryAfterMs >= 0 ? error.retryAfterMs : undefined;
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+import { canonicalJson, type Json, utf8Bytes } from "./json.ts";
+
+/** What makes a job this job and no other. */
+export interface Identity {
+  readonly tenantId: string;
+  readonly jobType: string;
+  readonly key: string;
+}
+
+/**
+ * The job's address: base32 of 160 bits of SHA-256 over the length-prefixed tuple. The lengths keep
+ * (`a#b`, `c`) and (`a`, `b#c`) apart (B15, I12); the hash keeps keys out of logs and addresses. Whoever
+ * knows the tuple can compute it.
+ */
+export function jobIdOf({ tenantId, jobType, key }: Identity): string {
+  const tuple = [tenantId, jobType, key].map((part) => `${utf8Bytes(part)}:${part}`).join("");
+  return base32(createHash("sha256").update(tuple).digest().subarray(0, 20));
+}
+
+export function sameIdentity(a: Identity, b: Identity): boolean {
+  return a.tenantId === b.tenantId && a.jobType === b.jobType && a.key === b.key;
+}
+
+/** Tells two payloads under one key apart; key order and white space make no difference. */
+export function payloadHashOf(schemaVersion: number, payload: Json): string {
+  const digest = createHash("sha256").update(canonicalJson(payload)).digest();
+  return `${schemaVersion}.${base32(digest.subarray(0, 15))}`;
+}
+
+/** SQS fair queues take turns between groups; the hash keeps tenant names out of queue attributes. */
+export function tenantGroupOf(tenantId: string): string {
+  return base32(createHash("sha256").update(`tenant:${tenantId}`).digest().subarray(0, 15));
+}
+
+/** Which of an agenda's partitions a job belongs to. The id is a hash already, so its head spreads evenly. */
+export function shardOf(jobId: string, shards: number): number {
+  return Number.parseInt(jobId.slice(0, 6), 32) % shards;
+}
+
+// The digits of parseInt(…, 32), so that shardOf can read them back. 5 bits a digit.
+const DIGITS = "0123456789abcdefghijklmnopqrstuv";
+
+function base32(bytes: Uint8Array): string {
+  let bits = 0n;
+  for (const byte of bytes) bits = (bits << 8n) | BigInt(byte);
+  let text = "";
+  for (let left = (bytes.length * 8) / 5; left > 0; left--) {
+    text = `${DIGITS[Number(bits & 31n)]}${text}`;
+    bits >>= 5n;
+  }
+  return text;
+}

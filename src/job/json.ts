@@ -1,0 +1,28 @@
+/** A value that survives JSON. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+/**
+ * JSON that SQS accepts. SQS takes the characters #x9 #xA #xD #x20-#xD7FF #xE000-#xFFFD #x10000-#x10FFFF;
+ * JSON.stringify already escapes control characters and lone surrogates, so two are left (B02).
+ * Source: SQS SendMessage, "A message can include only XML, JSON, and unformatted text".
+ */
+export function encodeJson(value: unknown): string {
+  return JSON.stringify(value).replace(/[\uFFFE\uFFFF]/g, (c) => `\\u${c.charCodeAt(0).toString(16)}`);
+}
+
+/** The same text for the same value, whatever order its keys came in: what a payload hash is made over. */
+export function canonicalJson(value: Json): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  const entries = Object.keys(value).sort();
+  return `{${entries.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`).join(",")}}`;
+}
+
+export function utf8Bytes(text: string): number {
+  return Buffer.byteLength(text, "utf8");
+}
+
+// Array.isArray does not narrow readonly arrays.
+function isArray(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}

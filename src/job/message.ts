@@ -1,0 +1,128 @@
+import { sqsDelaySeconds } from "./backoff.ts";
+import { encodeEnvelope, type Readable, tenantOf } from "./envelope.ts";
+import { tenantGroupOf } from "./identity.ts";
+import { encodeJson, utf8Bytes } from "./json.ts";
+import { MAX_MESSAGE_BYTES } from "./limits.ts";
+import { formatMark, MARK_ATTRIBUTE } from "./mark.ts";
+import type { JobRow } from "./row.ts";
+
+/** An SQS message attribute. `value` is base64 where `type` begins with `Binary`. */
+export interface Attribute {
+  readonly type: string;
+  readonly value: string;
+}
+export type Attributes = Readonly<Record<string, Attribute>>;
+
+/** A message on its way out. Its answer comes back under the same position. */
+export interface OutgoingMessage {
+  readonly body: string;
+  readonly attributes: Attributes;
+  /** 0 to 900. */
+  readonly delaySeconds: number;
+  /** Whose turn it is in a fair queue: a hash of the tenant. */
+  readonly group?: string;
+}
+
+/** A message as a worker receives it. */
+export interface IncomingMessage {
+  readonly messageId: string;
+  readonly receiptHandle: string;
+  readonly body: string;
+  readonly attributes: Attributes;
+  readonly receiveCount: number;
+}
+
+const string = (value: string): Attribute => ({ type: "String", value });
+
+/** The message that delivers a row; `delayMs` is rounded up to whole seconds and cut at 15 minutes. */
+export function messageOf(row: JobRow, delayMs: number): OutgoingMessage {
+  return {
+    body: bodyOf(row),
+    attributes: markOf(row),
+    delaySeconds: sqsDelaySeconds(delayMs),
+    group: tenantGroupOf(tenantOf(row.envelope)),
+  };
+}
+
+/** A message that can't be read or has no row: what is known of it, for its DLQ copy. */
+export interface DeadLetter {
+  readonly reason: string;
+  readonly failedAtMs: number;
+  readonly worker: string;
+  readonly detail?: string | undefined;
+  /** The message in hand: its body is copied to the byte, its attributes as far as SQS's ten allow. */
+  readonly message?: IncomingMessage | undefined;
+  readonly row?: JobRow | undefined;
+  readonly readable?: Readable | undefined;
+}
+
+export const REASON_ATTRIBUTE = "antrean-reason";
+export const DETAILS_ATTRIBUTE = "antrean";
+const MAX_ATTRIBUTES = 10;
+const MAX_DETAILS_BYTES = 8 * 1024;
+
+/** Undefined: body and attributes together are over SQS's limit, and native redrive must take the message. */
+export function deadLetterOf(letter: DeadLetter): OutgoingMessage | undefined {
+  const { row, message, reason } = letter;
+  const body = message?.body ?? (row ? bodyOf(row) : "");
+  const ours: Attributes = {
+    ...(row && markOf(row)),
+    [REASON_ATTRIBUTE]: string(reason),
+    [DETAILS_ATTRIBUTE]: string(detailsOf(letter)),
+  };
+  // The sender's mark stays where there is no row: an orphan that is sent back must not pass for a new job.
+  const senders = Object.entries(message?.attributes ?? {}).filter(([name]) => !(name in ours));
+  const attributes = {
+    ...Object.fromEntries(senders.slice(0, MAX_ATTRIBUTES - Object.keys(ours).length)),
+    ...ours,
+  };
+  const copy = { body, attributes, delaySeconds: 0 };
+  if (messageBytes(copy) <= MAX_MESSAGE_BYTES) return copy;
+  const withoutSenders = { ...copy, attributes: ours };
+  return messageBytes(withoutSenders) <= MAX_MESSAGE_BYTES ? withoutSenders : undefined;
+}
+
+/** What SQS counts: the body and every attribute's name, type and value (B03). */
+export function messageBytes({ body, attributes }: Pick<OutgoingMessage, "body" | "attributes">): number {
+  return Object.entries(attributes).reduce(
+    (bytes, [name, { type, value }]) => bytes + utf8Bytes(name) + utf8Bytes(type) + utf8Bytes(value),
+    utf8Bytes(body),
+  );
+}
+
+function bodyOf(row: JobRow): string {
+  return row.rawBody ?? encodeEnvelope(row.envelope);
+}
+
+/** A terminal row has no wait any more; its DLQ copy is known by its generation alone. */
+function markOf(row: JobRow): Attributes {
+  return { [MARK_ATTRIBUTE]: string(formatMark({ generation: row.generation, wait: row.wait ?? "final" })) };
+}
+
+/** Bounded JSON: what an operator must know before a replay. Error messages go first when it is too long. */
+function detailsOf({ row, message, readable, detail, reason, failedAtMs, worker }: DeadLetter): string {
+  const known = row ? row.envelope : readable;
+  const details = {
+    reason,
+    detail: detail?.slice(0, 2_000),
+    attempts: row?.attempt ?? 0,
+    failedAt: new Date(failedAtMs).toISOString(),
+    worker,
+    traceId: known?.traceId,
+    messageId: known?.messageId,
+    jobType: known?.jobType,
+    schemaVersion: known?.schemaVersion,
+    jobId: row?.jobId,
+    generation: row?.generation,
+    rebuilt: message === undefined ? true : undefined,
+    receiveCount: message?.receiveCount,
+    errors: row?.errors.map(({ atMs, ...error }) => ({ at: new Date(atMs).toISOString(), ...error })),
+  };
+  const text = encodeJson(details);
+  if (utf8Bytes(text) <= MAX_DETAILS_BYTES) return text;
+  return encodeJson({
+    ...details,
+    detail: detail?.slice(0, 200),
+    errors: details.errors?.map(({ message: _, ...rest }) => rest),
+  });
+}

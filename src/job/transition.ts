@@ -1,0 +1,132 @@
+import type { JobRow, State } from "./row.ts";
+import { isExpired, isTerminal } from "./row.ts";
+
+/** The edges of a job's life; the chart is in docs/lifecycle.md, one function each in edges.ts. */
+export type Edge =
+  | "enqueue"
+  | "insert-claim"
+  | "insert-defer"
+  | "claim"
+  | "claim-alone"
+  | "defer"
+  | "release"
+  | "succeed"
+  | "skip"
+  | "retry"
+  | "bury"
+  | "bury-accepted"
+  | "touch";
+
+/** A row that is put where none lives: condition "absent OR expired at `nowMs`". */
+export interface Creation {
+  readonly edge: "enqueue" | "insert-claim" | "insert-defer";
+  readonly row: JobRow;
+  readonly nowMs: number;
+}
+
+/**
+ * What must hold of the stored row, all of it, for a write to apply. A row that does not exist satisfies no
+ * guard. `null` means that the attribute is absent.
+ */
+export interface Guard {
+  readonly state?: State;
+  readonly token?: string;
+  readonly touch?: string | null;
+  readonly suspect?: null;
+  readonly generation?: number;
+  readonly payloadHash?: string;
+  /** `claimableAtMs <= claimableBy`: the one comparison that asks the time. */
+  readonly claimableBy?: number;
+}
+
+/** What a write changes: a value is set, `null` removes the attribute, what is not named stays. */
+export type Patch = {
+  readonly [Field in PatchField]?: Exclude<JobRow[Field], undefined> | null;
+} & {
+  /** Added to the stored attempt: +1 for a claim, -1 where an attempt is given back. */
+  readonly attemptBy?: 1 | -1;
+};
+
+type PatchField =
+  | "state"
+  | "reason"
+  | "attempt"
+  | "suspect"
+  | "token"
+  | "touch"
+  | "wait"
+  | "carrier"
+  | "claimableAtMs"
+  | "deferredSinceMs"
+  | "dispatches"
+  | "held"
+  | "result"
+  | "resultOmitted"
+  | "errors"
+  | "finishedAtMs"
+  | "agenda"
+  | "expiresAtSeconds";
+
+/** One conditional write of one row. */
+export interface Transition {
+  readonly edge: Edge;
+  readonly jobId: string;
+  /** The row's logical queue: an agenda is kept for each queue, so whoever moves one must name it. */
+  readonly queue: string;
+  readonly guard: Guard;
+  readonly patch: Patch;
+}
+
+/**
+ * Why a guard did not hold.
+ * - `won`: the write is in the table (also when its first answer was lost).
+ * - `lost`: it is not, and will not be; `stored` is what stands there instead.
+ * - `failed`: the store could not say; the same write may be tried again safely.
+ */
+export type WriteAnswer =
+  | { readonly kind: "won"; readonly row: JobRow }
+  | { readonly kind: "lost"; readonly stored: JobRow | undefined }
+  | { readonly kind: "failed"; readonly error: unknown };
+
+export function holds(guard: Guard, row: JobRow): boolean {
+  const { claimableBy, ...exact } = guard;
+  if (claimableBy !== undefined && !(row.claimableAtMs !== undefined && row.claimableAtMs <= claimableBy)) return false;
+  return Object.entries(exact).every(
+    ([field, value]) => value === undefined || (row[field as keyof JobRow] ?? null) === value,
+  );
+}
+
+export function applyPatch(row: JobRow, { attemptBy, ...fields }: Patch): JobRow {
+  const next: Record<string, unknown> = { ...row, attempt: row.attempt + (attemptBy ?? 0) };
+  for (const [field, value] of Object.entries(fields)) {
+    if (value === null) delete next[field];
+    else if (value !== undefined) next[field] = value;
+  }
+  return next as unknown as JobRow;
+}
+
+export function canCreate(stored: JobRow | undefined, nowMs: number): boolean {
+  return stored === undefined || isExpired(stored, nowMs);
+}
+
+/**
+ * The answer to a write whose condition failed. It may be that the write itself is what stands there: its
+ * first answer was lost on the way, and the client sent it again. Tokens are fresh with every edge, so the
+ * row tells: my token with the state I wanted, or my token and any terminal state, is mine.
+ */
+export function answerRefusal(transition: Transition, stored: JobRow | undefined): WriteAnswer {
+  if (stored === undefined) return { kind: "lost", stored };
+  const { patch, guard } = transition;
+  if (patch.touch) return stored.touch === patch.touch ? { kind: "won", row: stored } : { kind: "lost", stored };
+  const mine = stored.token === (patch.token ?? guard.token);
+  const wanted = patch.state ?? guard.state;
+  return mine && (stored.state === wanted || isTerminal(stored.state))
+    ? { kind: "won", row: stored }
+    : { kind: "lost", stored };
+}
+
+export function answerCreationRefusal(creation: Creation, stored: JobRow | undefined): WriteAnswer {
+  return stored !== undefined && stored.token === creation.row.token
+    ? { kind: "won", row: stored }
+    : { kind: "lost", stored };
+}

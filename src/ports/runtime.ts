@@ -1,0 +1,15 @@
+/** Clock, chance and waiting: everything that a test wants to own. */
+export interface Runtime {
+  /** Epoch milliseconds, by this host's clock. */
+  now(): number;
+  /** In [0, 1). */
+  random(): number;
+  /** A fresh random token: 1 to 60 characters of A-Z, a-z, 0-9, `_` and `-`, never twice the same. */
+  token(): string;
+  /** A fresh UUID for a message. */
+  uuid(): string;
+  /** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** A signal that aborts after `ms`, and a way to end the timer. */
+  timeout(ms: number): { readonly signal: AbortSignal; readonly cancel: () => void };
+}
