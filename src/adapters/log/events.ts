@@ -1,0 +1,58 @@
+import { Logger } from "@aws-lambda-powertools/logger";
+import type { Events, JobEvent, JobRef } from "../../ports/events.ts";
+
+type Level = "debug" | "info" | "warn" | "error";
+
+/** What an operator must see is louder than what is merely so. */
+const LEVELS: Readonly<Record<JobEvent["type"], Level>> = {
+  enqueued: "info",
+  started: "debug",
+  succeeded: "info",
+  skipped: "info",
+  retried: "warn",
+  buried: "error",
+  released: "info",
+  deferred: "warn",
+  "already-done": "info",
+  busy: "info",
+  early: "debug",
+  "copy-dropped": "debug",
+  "lease-lost": "error",
+  left: "error",
+  "send-failed": "warn",
+  batch: "info",
+  swept: "info",
+};
+
+/** One structured line an event. Never a payload, an idempotency key or a result. */
+export function createLogEvents(service: string, worker: string): Events {
+  const logger = new Logger({ serviceName: service, persistentKeys: { worker_id: worker } });
+  return {
+    emit: (event) => {
+      const { type, ...fields } = event;
+      logger[LEVELS[type]](type, fieldsOf(fields));
+    },
+  };
+}
+
+/** The field names that dashboards and queries rely on are snake_case (requirement G11). */
+function fieldsOf({ job, ...fields }: { readonly job?: JobRef | undefined } & object): Record<string, unknown> {
+  const entries = Object.entries(fields).map(([name, value]) => [snake(name), value]);
+  return { ...(job && refFields(job)), ...Object.fromEntries(entries) };
+}
+
+function refFields(job: JobRef): Record<string, unknown> {
+  return {
+    job_id: job.jobId,
+    job_type: job.jobType,
+    schema_version: job.schemaVersion,
+    tenant_id: job.tenantId,
+    event_id: job.messageId,
+    trace_id: job.traceId,
+    lock_key: job.lockKey,
+  };
+}
+
+function snake(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,108 @@
+import type { PayloadRead } from "../job/contract.ts";
+import type { NewJob } from "../job/edges.ts";
+import type { Asking } from "../job/finding.ts";
+import type { Mark } from "../job/mark.ts";
+import type { IncomingMessage } from "../job/message.ts";
+import type { JobRow } from "../job/row.ts";
+import type { JobRef } from "../ports/events.ts";
+import { type BoundHandler, type ConsumerParts, describe } from "./parts.ts";
+
+/** One copy of a job's message. */
+export interface Copy {
+  readonly messageId: string;
+  readonly mark: Mark | undefined;
+  readonly message: IncomingMessage;
+}
+
+/** A job that a batch delivers, by one message or several copies of one. */
+export interface Delivery extends Asking {
+  readonly jobId: string;
+  readonly job: NewJob;
+  readonly copies: readonly [Copy, ...Copy[]];
+}
+
+/** A delivery that somebody here can run. */
+export interface Runnable extends Delivery {
+  readonly handler: BoundHandler;
+  /** Read or invalid: an invalid one whose row exists is claimed and buried, so that its row ends too. */
+  readonly read: Exclude<PayloadRead<unknown>, { readonly kind: "unknown-version" }>;
+}
+
+/** A delivery whose row this batch owns. */
+export interface Owned {
+  readonly delivery: Runnable;
+  readonly row: JobRow;
+}
+
+/** A delivery on whose row an owner died, as its row was seen. */
+export interface Suspect {
+  readonly delivery: Runnable;
+  readonly row: JobRow;
+}
+
+/**
+ * One invocation's records and what became of their messages. A message is left unless somebody said that
+ * its outcome is durable: forgetting one is a redelivery, never a loss (I8).
+ */
+export interface Batch {
+  readonly parts: ConsumerParts;
+  readonly startedAtMs: number;
+  /** The invocation's end by this host's clock: every lease ends here. */
+  readonly deadlineMs: number;
+  acknowledge(copies: readonly Copy[]): void;
+  /** Acknowledged messages that SQS still holds; taking them marks them as deleted. */
+  takeAcknowledged(): readonly IncomingMessage[];
+  /** Ids of the messages that must come again. */
+  left(): readonly string[];
+}
+
+export function openBatch(messages: readonly IncomingMessage[], remainingMs: number, parts: ConsumerParts): Batch {
+  const startedAtMs = parts.runtime.now();
+  const acknowledged = new Set<IncomingMessage>();
+  const deleted = new Set<IncomingMessage>();
+  return {
+    parts,
+    startedAtMs,
+    deadlineMs: startedAtMs + remainingMs,
+    acknowledge: (copies) => {
+      for (const { message } of copies) acknowledged.add(message);
+    },
+    takeAcknowledged: () => {
+      const taken = [...acknowledged].filter((message) => !deleted.has(message));
+      for (const message of taken) deleted.add(message);
+      return taken;
+    },
+    left: () => messages.filter((message) => !acknowledged.has(message)).map(({ messageId }) => messageId),
+  };
+}
+
+export function deliveryRef({ jobId, job }: Delivery): JobRef {
+  const { jobType, schemaVersion, messageId, traceId } = job.envelope;
+  return {
+    jobId,
+    jobType,
+    schemaVersion,
+    messageId,
+    traceId,
+    lockKey: job.lockKey,
+    tenantId: job.identity.tenantId,
+  };
+}
+
+/** One job's trouble is that job's alone: its message is left, everything else goes on (I7). */
+export async function guarded(
+  batch: Batch,
+  delivery: Delivery,
+  during: string,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    leave(batch, delivery, during, error);
+  }
+}
+
+export function leave({ parts }: Batch, delivery: Delivery, during: string, error: unknown): void {
+  parts.events.emit({ type: "left", job: deliveryRef(delivery), during, error: describe(error) });
+}

@@ -1,0 +1,47 @@
+import type { RetryPolicy } from "../job/backoff.ts";
+import type { JobContract } from "../job/contract.ts";
+import type { RowTimes } from "../job/edges.ts";
+import { tenantOf } from "../job/envelope.ts";
+import type { JobRow } from "../job/row.ts";
+import type { Events, JobRef } from "../ports/events.ts";
+import type { JobStore } from "../ports/job-store.ts";
+import type { Runtime } from "../ports/runtime.ts";
+import type { Transport } from "../ports/transport.ts";
+import type { JobContext } from "./execute.ts";
+
+/** What every flow stands on. `wire.ts` makes the real ones, tests make others. */
+export interface Parts {
+  readonly store: JobStore;
+  readonly transport: Transport;
+  readonly runtime: Runtime;
+  readonly events: Events;
+  readonly times: RowTimes;
+}
+
+export interface ConsumerParts extends Parts {
+  /** The logical queue that the messages come from. */
+  readonly queue: string;
+  /** Names this process in logs and DLQ entries. */
+  readonly worker: string;
+  readonly handlers: ReadonlyMap<string, BoundHandler>;
+}
+
+/** A handler that has its dependencies. */
+export interface BoundHandler {
+  readonly contract: JobContract;
+  readonly retry: RetryPolicy;
+  /** Its signal aborts after so long. */
+  readonly timeoutMs: number;
+  readonly run: (payload: unknown, context: JobContext) => unknown;
+}
+
+export function refOf(row: JobRow): JobRef {
+  const { jobId, envelope, lockKey } = row;
+  const { jobType, schemaVersion, messageId, traceId } = envelope;
+  return { jobId, jobType, schemaVersion, messageId, traceId, lockKey, tenantId: tenantOf(envelope) };
+}
+
+/** An error in one line, for logs and history: never a payload, never a stack. */
+export function describe(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}

@@ -1,0 +1,139 @@
+import { asJson, type Input, type JobContract, type Schema } from "../job/contract.ts";
+import { enqueue as enqueueEdge } from "../job/edges.ts";
+import { DEFAULT_TENANT, type Envelope } from "../job/envelope.ts";
+import {
+  AntreanError,
+  InvalidInputError,
+  InvalidPayloadError,
+  type Issue,
+  PayloadTooLargeError,
+} from "../job/errors.ts";
+import { jobIdOf, payloadHashOf } from "../job/identity.ts";
+import { encodeJson, type Json, utf8Bytes } from "../job/json.ts";
+import { MAX_HOPS, MAX_KEY_BYTES, MAX_TENANT_BYTES } from "../job/limits.ts";
+import type { Creation } from "../job/transition.ts";
+import type { Parts } from "./parts.ts";
+
+export interface ProducerParts extends Parts {
+  /** Written into envelopes as `producer`. */
+  readonly name?: string | undefined;
+  /** `required`: an enqueue without a tenant is refused. Default: the tenant is `default`. */
+  readonly tenants?: "required" | "default" | undefined;
+}
+
+export interface EnqueueOptions {
+  readonly tenantId?: string;
+  /** When the cause happened. Default: now. ISO 8601. */
+  readonly occurredAt?: string;
+  readonly traceId?: string;
+  /** W3C trace context. */
+  readonly traceparent?: string;
+  /** How many jobs led to this one. Default 0, at most 100. */
+  readonly hops?: number;
+}
+
+export interface EnqueueRequest<S extends Schema = Schema> {
+  readonly contract: JobContract<S>;
+  readonly payload: Input<S>;
+  readonly options?: EnqueueOptions;
+}
+
+/** A job that is validated and has its identity, but no row yet. */
+export interface Prepared {
+  readonly creation: Creation;
+  readonly jobId: string;
+}
+
+/** Everything that can be wrong with an enqueue is found out here, before anything is written or sent. */
+export async function prepare(request: EnqueueRequest, parts: ProducerParts): Promise<Prepared> {
+  const { contract, options = {} } = request;
+  const { runtime, transport, times } = parts;
+  if (!transport.serves(contract.queue)) {
+    throw new AntreanError(
+      "configuration",
+      `${contract.type} goes to the queue "${contract.queue}", which this producer does not know. ` +
+        "Grant it with jobs.grantEnqueue(fn) in the stack, or add it to ANTREAN_QUEUES.",
+    );
+  }
+  const payload = await payloadOf(contract, request.payload);
+  const messageId = runtime.uuid();
+  const tenantId = options.tenantId ?? (parts.tenants === "required" ? "" : DEFAULT_TENANT);
+  const parsed = await contract.validate(payload.json);
+  if (!parsed.ok) throw unstable(contract, parsed.issues);
+  const key = contract.keyOf(parsed.payload, messageId);
+  const lockKey = contract.lockOf(parsed.payload);
+  const version = contract.versionOf(parsed.payload);
+  const issues = inputIssues({ tenantId, key, lockKey, version, hops: options.hops ?? 0 }, options);
+  if (issues.length > 0) throw new InvalidInputError(issues);
+
+  const nowMs = runtime.now();
+  const envelope: Envelope = {
+    messageId,
+    jobType: contract.type,
+    schemaVersion: contract.version,
+    occurredAt: options.occurredAt ?? new Date(nowMs).toISOString(),
+    producer: parts.name,
+    traceId: options.traceId,
+    traceparent: options.traceparent,
+    tenantId,
+    idempotencyKey: key,
+    hops: options.hops,
+    retry: { attempt: 0, maxAttempts: contract.retry.maxAttempts },
+    payload: payload.json,
+  };
+  const identity = { tenantId, jobType: contract.type, key };
+  const payloadHash = payloadHashOf(contract.version, payload.json);
+  const job = { identity, envelope, payloadHash, lockKey, version, queue: contract.queue };
+  const creation = enqueueEdge(job, { nowMs, token: runtime.token(), wait: runtime.token() }, times);
+  return { creation, jobId: jobIdOf(identity) };
+}
+
+/** The validated payload in the form in which it travels: unknown keys stripped, defaults filled. */
+async function payloadOf(contract: JobContract, input: unknown): Promise<{ readonly json: Json }> {
+  const checked = await contract.validate(input);
+  if (!checked.ok) throw new InvalidPayloadError(contract.type, contract.version, checked.issues);
+  let encoded: string;
+  try {
+    encoded = encodeJson(checked.payload ?? null);
+  } catch (cause) {
+    const message = `is not a JSON value (${cause instanceof Error ? cause.message : String(cause)})`;
+    throw new InvalidPayloadError(contract.type, contract.version, [{ path: "payload", message }]);
+  }
+  const bytes = utf8Bytes(encoded);
+  if (bytes > contract.maxPayloadBytes) throw new PayloadTooLargeError(contract.type, bytes, contract.maxPayloadBytes);
+  return { json: asJson(checked.payload) };
+}
+
+/** The consumer validates what travels; a schema that refuses its own output would bury every job. */
+function unstable(contract: JobContract, issues: readonly Issue[]): InvalidPayloadError {
+  const hint =
+    "the schema refuses its own output after JSON, so no consumer could read it; transform in the handler instead";
+  return new InvalidPayloadError(contract.type, contract.version, [...issues, { path: "", message: hint }]);
+}
+
+function inputIssues(
+  input: { tenantId: string; key: unknown; lockKey: unknown; version: unknown; hops: number },
+  options: EnqueueOptions,
+): readonly Issue[] {
+  const text = (path: string, value: unknown, maxBytes: number): readonly Issue[] => {
+    if (typeof value !== "string" || value === "") return [{ path, message: "must be a text that is not empty" }];
+    const bytes = utf8Bytes(value);
+    return bytes > maxBytes ? [{ path, message: `is ${bytes} bytes; at most ${maxBytes} are taken` }] : [];
+  };
+  const when = (path: string, ok: boolean, message: string): readonly Issue[] => (ok ? [] : [{ path, message }]);
+  const { tenantId, key, lockKey, version, hops } = input;
+  return [
+    ...text("tenantId", tenantId, MAX_TENANT_BYTES),
+    ...text("key", key, MAX_KEY_BYTES),
+    ...(lockKey === undefined ? [] : text("lock", lockKey, MAX_KEY_BYTES)),
+    ...when("supersedes", version === undefined || Number.isSafeInteger(version), "must be a whole number"),
+    ...when("hops", Number.isInteger(hops) && hops >= 0 && hops <= MAX_HOPS, `a chain of jobs ends after ${MAX_HOPS}`),
+    ...(options.traceId === undefined ? [] : text("traceId", options.traceId, 256)),
+    ...(options.traceparent === undefined ? [] : text("traceparent", options.traceparent, 256)),
+    ...when(
+      "occurredAt",
+      options.occurredAt === undefined || /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(options.occurredAt),
+      "must be an ISO 8601 time with its zone",
+    ),
+  ];
+}

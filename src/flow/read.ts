@@ -1,0 +1,114 @@
+import { decodeEnvelope, type Envelope, encodeEnvelope, type Readable, tenantOf } from "../job/envelope.ts";
+import type { Issue } from "../job/errors.ts";
+import { type Identity, jobIdOf, payloadHashOf } from "../job/identity.ts";
+import { MARK_ATTRIBUTE, parseMark } from "../job/mark.ts";
+import type { IncomingMessage } from "../job/message.ts";
+import type { Copy, Delivery, Runnable } from "./batch.ts";
+import type { BoundHandler, ConsumerParts } from "./parts.ts";
+
+/** What one record turns out to be. */
+export type ReadRecord =
+  | { readonly kind: "runnable"; readonly delivery: Runnable }
+  /** Well-formed, but nobody here knows its type or version: a rolling deploy, not poison. */
+  | {
+      readonly kind: "unknown";
+      readonly delivery: Delivery;
+      readonly what: "unknown-type" | "unknown-version";
+    }
+  /** Can't be read, or has no row and never should: to the DLQ with its reason. */
+  | {
+      readonly kind: "unreadable";
+      readonly message: IncomingMessage;
+      readonly reason: string;
+      readonly issues: readonly Issue[];
+      readonly readable: Readable;
+    };
+
+/** Decodes and validates one record. Whatever is wrong with it is an answer, not an exception (B01, B35). */
+export async function readRecord(message: IncomingMessage, parts: ConsumerParts): Promise<ReadRecord> {
+  const unreadable = (reason: string, issues: readonly Issue[], readable: Readable = {}): ReadRecord => ({
+    kind: "unreadable",
+    message,
+    reason,
+    issues,
+    readable,
+  });
+  const decoded = decodeEnvelope(message.body);
+  if (!decoded.ok) return unreadable(decoded.reason, decoded.issues, decoded.readable);
+  const { envelope } = decoded;
+  const mark = parseMark(message.attributes[MARK_ATTRIBUTE]?.value);
+  if (mark === "garbled") {
+    const issues = [
+      { path: `attribute ${MARK_ATTRIBUTE}`, message: "is not <generation>.<wait>; only Antrean sets it" },
+    ];
+    return unreadable("invalid-envelope", issues, envelope);
+  }
+  const copies: readonly [Copy] = [{ messageId: message.messageId, mark, message }];
+  const identity = { tenantId: tenantOf(envelope), jobType: envelope.jobType, key: envelope.idempotencyKey };
+  const handler = parts.handlers.get(envelope.jobType);
+  if (!handler)
+    return { kind: "unknown", what: "unknown-type", delivery: deliveryOf(copies, envelope, identity, parts) };
+
+  const read = await readPayload(handler, envelope);
+  if (read.kind === "unknown-version") {
+    return {
+      kind: "unknown",
+      what: "unknown-version",
+      delivery: deliveryOf(copies, envelope, identity, parts),
+    };
+  }
+  if (read.kind === "invalid" && mark === undefined) return unreadable("invalid-payload", read.issues, envelope);
+  const delivery = deliveryOf(copies, envelope, identity, parts);
+  if (read.kind === "invalid") return { kind: "runnable", delivery: { ...delivery, handler, read } };
+  const lockKey = handler.contract.lockOf(read.payload);
+  const version = handler.contract.versionOf(read.payload);
+  const job = { ...delivery.job, lockKey, version };
+  return { kind: "runnable", delivery: { ...delivery, job, handler, read } };
+}
+
+/** A schema or an upcast that throws has refused the payload: it would throw again. */
+export async function readPayload(handler: BoundHandler, envelope: Envelope) {
+  try {
+    return await handler.contract.read(envelope.schemaVersion, envelope.payload);
+  } catch (error) {
+    const message = `the contract threw: ${error instanceof Error ? error.message : String(error)}`;
+    return { kind: "invalid", issues: [{ path: "payload", message }] } as const;
+  }
+}
+
+/** Copies of one job with one payload become one delivery; anything else under its key waits for its turn. */
+export function fold<D extends Delivery>(deliveries: readonly D[]): readonly (readonly D[])[] {
+  const rounds: Map<string, D>[] = [];
+  for (const delivery of deliveries) {
+    const at = rounds.findIndex((round) => {
+      const same = round.get(delivery.jobId);
+      return same === undefined || same.payloadHash === delivery.payloadHash;
+    });
+    const round = rounds[at] ?? new Map<string, D>();
+    if (at < 0) rounds.push(round);
+    const same = round.get(delivery.jobId);
+    const copies = same ? ([...same.copies, ...delivery.copies] as const) : delivery.copies;
+    round.set(delivery.jobId, { ...(same ?? delivery), copies });
+  }
+  return rounds.map((round) => [...round.values()]);
+}
+
+function deliveryOf(
+  copies: readonly [Copy],
+  envelope: Envelope,
+  identity: Identity,
+  { queue }: ConsumerParts,
+): Delivery {
+  const payloadHash = payloadHashOf(envelope.schemaVersion, envelope.payload);
+  const { body } = copies[0].message;
+  const rawBody = encodeEnvelope(envelope) === body ? undefined : body;
+  const job = { identity, envelope, rawBody, payloadHash, queue };
+  return {
+    jobId: jobIdOf(identity),
+    job,
+    identity,
+    payloadHash,
+    schemaVersion: envelope.schemaVersion,
+    copies,
+  };
+}
