@@ -1,0 +1,4 @@
+export { JobQueue } from "./constructs/job-queue.ts";
+export type { ConsumerEntry, ConsumerFunction, JobQueueProps } from "./constructs/job-queue-props.ts";
+export { JobTable, type JobTableProps } from "./constructs/job-table.ts";
+export { Reconciler, type ReconcilerProps } from "./constructs/reconciler.ts";
