@@ -51,7 +51,11 @@ export function createWorld(
     messages: readonly IncomingMessage[],
     process: Process = { dead: false },
   ): Promise<readonly string[]> => {
-    const mortal = { ...parts, store: mortalStore(store, process), transport: mortalTransport(transport, process) };
+    const mortal = {
+      ...parts,
+      store: mortalStore(parts.store, process),
+      transport: mortalTransport(parts.transport, process),
+    };
     const work = consume(messages, INVOCATION_MS, mortal).then(({ left }) => left);
     const left = await runtime.drive(Promise.race([work, death(process)]));
     if (left === undefined) return messages.map(({ messageId }) => messageId);
@@ -63,12 +67,16 @@ export function createWorld(
     return left;
   };
 
+  const sweepQueues = (
+    names: readonly string[],
+    overrides: { readonly limit?: number; readonly remainingMs?: number } = {},
+  ) => {
+    const { limit = 200, remainingMs = 50_000 } = overrides;
+    return runtime.drive(sweep(remainingMs, { ...parts, queues: names, limit }));
+  };
   const sweepOnce = (
     overrides: { readonly limit?: number; readonly remainingMs?: number } = {},
-  ): Promise<SweepReport> => {
-    const { limit = 200, remainingMs = 50_000 } = overrides;
-    return runtime.drive(sweep(remainingMs, { ...parts, queues, limit }));
-  };
+  ): Promise<SweepReport> => sweepQueues(queues, overrides);
 
   return {
     runtime,
@@ -107,6 +115,7 @@ export function createWorld(
       throw new Error(`something was still open after ${maxSteps} steps`);
     },
     sweep: sweepOnce,
+    sweepQueues,
     row: (jobId: string): JobRow => {
       const row = store.rows().find((one) => one.jobId === jobId);
       if (!row) throw new Error(`no row ${jobId}`);

@@ -15,6 +15,8 @@ import type { DuePage, DueQuery, JobStore } from "../../ports/job-store.ts";
 /** The table in memory, and a look into it for tests and for the demo's checker. */
 export interface MemoryJobStore extends JobStore {
   rows(): readonly JobRow[];
+  /** Puts a row as it is, unguarded: how a test makes what no flow writes. */
+  plant(row: JobRow): void;
 }
 
 /**
@@ -46,6 +48,7 @@ export function createMemoryJobStore({ shards = 8 }: { readonly shards?: number 
     readMany: async (jobIds) => jobIds.map((jobId) => structuredClone(rows.get(jobId))),
     due: async (query) => page(rows.values(), query, shards),
     rows: () => structuredClone([...rows.values()]),
+    plant: (row) => void put(row),
   };
 }
 
