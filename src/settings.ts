@@ -33,7 +33,7 @@ export function readSettings(environment: Environment): Settings {
     sweepLimit: number(environment, ENVIRONMENT.sweepLimit, { fallback: 200, min: 1, max: 10_000 }),
     retryDelaysMs: readDelays(environment),
     times: {
-      staleAfterMs: 1_000 * number(environment, ENVIRONMENT.staleAfterSeconds, { fallback: 900, min: 1, max: 86_400 }),
+      staleAfterMs: 1_000 * number(environment, ENVIRONMENT.staleAfterSeconds, { fallback: 900, min: 1, max: 604_800 }),
       skewMarginMs: number(environment, ENVIRONMENT.skewMarginMs, { fallback: 10_000, min: 0, max: 300_000 }),
       retentionDays: number(environment, ENVIRONMENT.retentionDays, { fallback: 30, min: 1, max: 3_650 }),
     },

@@ -36,9 +36,9 @@ export function checkQueue(settings: QueueSettings): Findings {
 }
 
 function checkName(findings: Findings, { queueName }: QueueSettings): void {
-  if (/^[A-Za-z0-9_-]{1,64}$/.test(queueName)) return;
+  if (/^[a-z0-9][a-z0-9-]{0,63}$/.test(queueName)) return;
   findings.error(
-    `queueName is "${queueName}": use 1 to 64 letters, digits, "_" or "-"; "#" separates the parts of an index key.`,
+    `queueName is "${queueName}": use 1 to 64 of a-z, 0-9 and "-", as the `queue` of a contract does.`,
   );
 }
 

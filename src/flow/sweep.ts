@@ -89,7 +89,7 @@ async function sweepPage(cursor: Cursor, run: Run): Promise<boolean> {
       limit,
       ...(after !== undefined && { after }),
     });
-    if (page.jobIds.length > 0) await sweepRows(await parts.store.readMany(page.jobIds), run);
+    if (page.jobIds.length > 0) await sweepRows(await readRows(page.jobIds, parts), run);
     cursor.after = page.next;
     return page.next !== undefined;
   } catch (error) {
@@ -100,6 +100,23 @@ async function sweepPage(cursor: Cursor, run: Run): Promise<boolean> {
       error: describe(error),
     });
     return false;
+  }
+}
+
+/** A row that can't be read, by a hand in the table, must not hide the others of its page. */
+async function readRows(jobIds: readonly string[], parts: SweepParts): Promise<readonly (JobRow | undefined)[]> {
+  try {
+    return await parts.store.readMany(jobIds);
+  } catch (error) {
+    if (jobIds.length === 1) {
+      parts.events.emit({ type: "left", job: undefined, during: `sweep of job ${jobIds[0]}`, error: describe(error) });
+      return [];
+    }
+    const { length } = jobIds;
+    const halves = [jobIds.slice(0, length / 2), jobIds.slice(length / 2)];
+    const rows: (JobRow | undefined)[] = [];
+    for (const half of halves) rows.push(...(await readRows(half, parts)));
+    return rows;
   }
 }
 

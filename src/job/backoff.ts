@@ -80,7 +80,9 @@ function failures(attempt: number): number {
   return Number.isNaN(count) || count < 1 ? 1 : count;
 }
 
+/** What a handler hands to `later` is a number in its types only: a text that is none is no wish. */
 function limited(milliseconds: number): number {
-  if (Number.isNaN(milliseconds)) return 0;
-  return Math.min(Math.max(milliseconds, 0), MAX_DELAY_MS);
+  const wanted = Number(milliseconds);
+  if (Number.isNaN(wanted)) return 0;
+  return Math.min(Math.max(wanted, 0), MAX_DELAY_MS);
 }

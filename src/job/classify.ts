@@ -26,7 +26,6 @@ const CONNECTION_LOST = new Set([
   "UND_ERR_SOCKET",
   "UND_ERR_HEADERS_TIMEOUT",
   "UND_ERR_BODY_TIMEOUT",
-  "UND_ERR_RESPONSE_STATUS_CODE",
 ]);
 const TIMED_OUT = new Set(["TimeoutError", "AbortError", "RequestTimeout"]);
 /** AWS SDK v3 errors that mean "slower": https://docs.aws.amazon.com/general/latest/gr/api-retries.html */
@@ -59,9 +58,11 @@ function classifyOne(error: Shape): Classified | undefined {
   const code = text(error.code) ?? "";
   const name = text(error.name) ?? "";
   if (NOT_CONNECTED.has(code)) return { class: "transient" };
-  if (THROTTLED.test(name) || THROTTLED.test(code) || error.$retryable) return { class: "transient", ...later };
+  if (THROTTLED.test(name) || THROTTLED.test(code)) return { class: "transient", ...later };
   if (CONNECTION_LOST.has(code) || TIMED_OUT.has(name)) return { class: "uncertain", ...later };
   const status = statusOf(error);
+  // The SDK would try again; that says nothing of what a 5xx has left behind.
+  if (error.$retryable && !(status !== undefined && status >= 500)) return { class: "transient", ...later };
   if (status !== undefined) return byStatus(status, later);
   return INVALID.has(name) ? { class: "permanent", reason: "invalid-input" } : undefined;
 }

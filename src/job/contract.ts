@@ -2,8 +2,8 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type RetryOptions, type RetryPolicy, retryPolicy } from "./backoff.ts";
 import { jobTypePattern } from "./envelope.ts";
 import { AntreanError, type Issue } from "./errors.ts";
-import type { Json } from "./json.ts";
-import { DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES } from "./limits.ts";
+import { type Json, nestsWithin } from "./json.ts";
+import { DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES, MAX_PAYLOAD_DEPTH } from "./limits.ts";
 
 /** Any Standard Schema v1 value: zod 4, valibot, arktype ... */
 export type Schema = StandardSchemaV1;
@@ -96,11 +96,14 @@ export function defineJob<S extends Schema, Old extends Record<number, Schema> =
   if (!(maxPayloadBytes > 0 && maxPayloadBytes <= MAX_PAYLOAD_BYTES)) {
     refuse(`maxPayloadBytes ${maxPayloadBytes} is not within 1 to ${MAX_PAYLOAD_BYTES}`);
   }
+  // An undefined key would name one effect for everybody (B13), and only at the first enqueue.
+  if (typeof key !== "function" && key !== EVERY_TIME) refuse("`key` is not a function; everyTime() is no key");
   if (supersedes && !lock) refuse("`supersedes` compares versions of the entity that `lock` names: give both");
 
   const steps = new Map<number, UpcastStep>();
   for (const [from, step] of Object.entries((options.upcast ?? {}) as Record<string, UpcastStep>)) {
-    if (!(Number(from) >= 1 && Number(from) < version)) refuse(`upcast ${from} is not a version under ${version}`);
+    if (!(Number.isInteger(Number(from)) && Number(from) >= 1 && Number(from) < version))
+      refuse(`upcast ${from} is not a version under ${version}`);
     steps.set(Number(from), step);
   }
   for (const from of steps.keys()) {
@@ -143,9 +146,15 @@ export function defineJob<S extends Schema, Old extends Record<number, Schema> =
   };
 }
 
-/** What a value looks like after it went through JSON; what a message will hold. */
+/**
+ * What a value looks like after it went through JSON; what a message will hold.
+ * @throws AntreanError `invalid-payload` when it nests deeper than an envelope may
+ */
 export function asJson(value: unknown): Json {
-  return value === undefined ? null : (JSON.parse(JSON.stringify(value) ?? "null") as Json);
+  if (value === undefined) return null;
+  const json = JSON.parse(JSON.stringify(value) ?? "null") as Json;
+  if (nestsWithin(json, MAX_PAYLOAD_DEPTH)) return json;
+  throw new AntreanError("invalid-payload", `the value nests deeper than ${MAX_PAYLOAD_DEPTH} levels`);
 }
 
 async function check<P>(schema: Schema, value: unknown, at: string): Promise<Validated<P>> {

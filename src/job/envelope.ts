@@ -1,7 +1,15 @@
 import * as z from "zod";
 import type { Issue } from "./errors.ts";
-import { encodeJson, type Json, utf8Bytes } from "./json.ts";
-import { MAX_HEADER_BYTES, MAX_HOPS, MAX_KEY_BYTES, MAX_PAYLOAD_BYTES, MAX_TENANT_BYTES } from "./limits.ts";
+import { encodeJson, type Json, nestsWithin, utf8Bytes } from "./json.ts";
+import {
+  MAX_BODY_BYTES,
+  MAX_HEADER_BYTES,
+  MAX_HOPS,
+  MAX_KEY_BYTES,
+  MAX_PAYLOAD_BYTES,
+  MAX_PAYLOAD_DEPTH,
+  MAX_TENANT_BYTES,
+} from "./limits.ts";
 
 export const DEFAULT_TENANT = "default";
 
@@ -104,6 +112,10 @@ export function decodeEnvelope(body: string): Decoded {
   } catch {
     return unreadable("malformed-json", [{ path: "", message: "the body is not JSON" }], undefined);
   }
+  if (!nestsWithin(value, MAX_PAYLOAD_DEPTH + 1)) {
+    const message = `nests deeper than ${MAX_PAYLOAD_DEPTH} levels`;
+    return unreadable("invalid-envelope", [{ path: "", message }], value);
+  }
   const wrapping = wrappingOf(value);
   if (wrapping) return unreadable("invalid-envelope", [{ path: "", message: wrapping }], value);
   const parsed = schema.safeParse(value);
@@ -112,7 +124,7 @@ export function decodeEnvelope(body: string): Decoded {
     return unreadable("invalid-envelope", issues, value);
   }
   const envelope = parsed.data as Envelope;
-  const oversized = oversizedPart(envelope);
+  const oversized = oversizedPart(envelope, body);
   return oversized ? unreadable("invalid-envelope", [oversized], value) : { ok: true, envelope };
 }
 
@@ -135,17 +147,23 @@ export function tenantOf(envelope: Envelope): string {
   return envelope.tenantId ?? DEFAULT_TENANT;
 }
 
-function oversizedPart(envelope: Envelope): Issue | undefined {
-  const payloadBytes = utf8Bytes(JSON.stringify(envelope.payload));
+/** Measured as they are stored and sent: escapes are longer than what they stand for. */
+function oversizedPart(envelope: Envelope, body: string): Issue | undefined {
+  const payloadBytes = utf8Bytes(encodeJson(envelope.payload));
   if (payloadBytes > MAX_PAYLOAD_BYTES) {
     return { path: "payload", message: `is ${payloadBytes} bytes; at most ${MAX_PAYLOAD_BYTES} are taken` };
   }
-  const headerBytes = utf8Bytes(JSON.stringify(headerOf(envelope)));
+  const headerBytes = utf8Bytes(encodeJson(headerOf(envelope)));
   if (headerBytes > MAX_HEADER_BYTES) {
     return {
       path: "",
       message: `the fields beside the payload are ${headerBytes} bytes; at most ${MAX_HEADER_BYTES} are taken`,
     };
+  }
+  const bodyBytes = utf8Bytes(body);
+  if (bodyBytes > MAX_BODY_BYTES) {
+    const message = `the body is ${bodyBytes} bytes with its white space and escapes; at most ${MAX_BODY_BYTES} are taken`;
+    return { path: "", message };
   }
   return undefined;
 }

@@ -18,6 +18,12 @@ export function canonicalJson(value: Json): string {
   return `{${entries.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`).join(",")}}`;
 }
 
+/** Whether a value nests at most `levels` deep: `1` is 0 levels, `[1]` is 1. Stops at the first that is deeper. */
+export function nestsWithin(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((part) => nestsWithin(part, levels - 1));
+}
+
 export function utf8Bytes(text: string): number {
   return Buffer.byteLength(text, "utf8");
 }

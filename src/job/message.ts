@@ -33,6 +33,9 @@ export interface IncomingMessage {
 }
 
 const string = (value: string): Attribute => ({ type: "String", value });
+/** A handler's reason may hold anything; SQS refuses an empty attribute and all but XML's characters (B02). */
+const plain = (text: string): Attribute =>
+  string(text.replace(/[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu, "\uFFFD") || "none");
 
 /** The message that delivers a row; `delayMs` is rounded up to whole seconds and cut at 15 minutes. */
 export function messageOf(row: JobRow, delayMs: number): OutgoingMessage {
@@ -66,12 +69,12 @@ export function deadLetterOf(letter: DeadLetter): OutgoingMessage | undefined {
   const { row, message, reason } = letter;
   const body = message?.body ?? (row ? bodyOf(row) : "");
   const ours: Attributes = {
-    ...(row && markOf(row)),
-    [REASON_ATTRIBUTE]: string(reason),
+    // The sender's mark stays where there is no row: an orphan that is sent back must not pass for a new job.
+    ...(row ? markOf(row) : markIn(message)),
+    [REASON_ATTRIBUTE]: plain(reason),
     [DETAILS_ATTRIBUTE]: string(detailsOf(letter)),
   };
-  // The sender's mark stays where there is no row: an orphan that is sent back must not pass for a new job.
-  const senders = Object.entries(message?.attributes ?? {}).filter(([name]) => !(name in ours));
+  const senders = Object.entries(message?.attributes ?? {}).filter(([name]) => !Object.hasOwn(ours, name));
   const attributes = {
     ...Object.fromEntries(senders.slice(0, MAX_ATTRIBUTES - Object.keys(ours).length)),
     ...ours,
@@ -97,6 +100,11 @@ function bodyOf(row: JobRow): string {
 /** A terminal row has no wait any more; its DLQ copy is known by its generation alone. */
 function markOf(row: JobRow): Attributes {
   return { [MARK_ATTRIBUTE]: string(formatMark({ generation: row.generation, wait: row.wait ?? "final" })) };
+}
+
+function markIn(message: IncomingMessage | undefined): Attributes {
+  const mark = message?.attributes[MARK_ATTRIBUTE];
+  return mark ? { [MARK_ATTRIBUTE]: mark } : {};
 }
 
 /** Bounded JSON: what an operator must know before a replay. Error messages go first when it is too long. */

@@ -65,8 +65,7 @@ export function decide(ended: Ended, circumstances: Circumstances): Outcome {
 
 function decideError(error: unknown, circumstances: Circumstances): Outcome {
   const { class: errorClass, reason, retryAfterMs } = classify(error);
-  const name = error instanceof Error ? error.name : "Thrown";
-  const message = error instanceof Error ? error.message : String(error);
+  const { name, message } = described(error);
   if (errorClass === "permanent") {
     const { attempt, nowMs: atMs } = circumstances;
     return {
@@ -89,6 +88,16 @@ function again(
 }
 
 export const ATTEMPTS_EXHAUSTED = "attempts-exhausted";
+
+/** By shape: an error may come from another realm, and anything at all may be thrown. Never throws itself. */
+function described(error: unknown): Pick<JobError, "name" | "message"> {
+  const shape: { readonly name?: unknown; readonly message?: unknown } =
+    typeof error === "object" && error !== null ? error : { message: String(error) };
+  return {
+    name: typeof shape.name === "string" && shape.name !== "" ? shape.name : "Thrown",
+    message: typeof shape.message === "string" ? shape.message : "no message",
+  };
+}
 
 /** A result that JSON can't hold (a cycle, a bigint) is no reason to run a job again. */
 function resultOf(value: unknown): Json | undefined {

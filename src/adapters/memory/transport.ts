@@ -1,6 +1,5 @@
-import { MAX_SQS_DELAY_SECONDS } from "../../job/backoff.ts";
-import { MAX_MESSAGE_BYTES } from "../../job/limits.ts";
-import { type IncomingMessage, messageBytes, type OutgoingMessage } from "../../job/message.ts";
+import type { IncomingMessage, OutgoingMessage } from "../../job/message.ts";
+import { refusalOf } from "../../job/message-limits.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Address, SendAnswer, Transport } from "../../ports/transport.ts";
 
@@ -52,19 +51,9 @@ export function createMemoryTransport(options: MemoryTransportOptions): MemoryTr
     return held;
   };
   const send = (address: Address, message: OutgoingMessage): SendAnswer => {
+    const refusal = refusalOf(message);
+    if (refusal !== undefined) return { kind: "refused", error: new Error(refusal) };
     const { delaySeconds } = message;
-    if (!Number.isInteger(delaySeconds) || delaySeconds < 0 || delaySeconds > MAX_SQS_DELAY_SECONDS) {
-      return {
-        kind: "refused",
-        error: new Error(`delay ${delaySeconds} is not a whole number of seconds from 0 to 900`),
-      };
-    }
-    if (message.body === "" || messageBytes(message) > MAX_MESSAGE_BYTES) {
-      return { kind: "refused", error: new Error(`a message has 1 to ${MAX_MESSAGE_BYTES} bytes`) };
-    }
-    if (Object.keys(message.attributes).length > 10) {
-      return { kind: "refused", error: new Error("a message has at most ten attributes") };
-    }
     const messageId = runtime.uuid();
     const visibleAtMs = runtime.now() + delaySeconds * 1_000;
     lane(address).push({ messageId, message, visibleAtMs, receiveCount: 0, receiptHandle: "" });

@@ -238,6 +238,21 @@ describe("I10: the sweep is bounded, fair and safe", () => {
     expect(w.eventsOf("left").length).toBeGreaterThan(0);
   });
 
+  test("a row that can't be read is left, and its neighbours are sent", async () => {
+    const w = world();
+    for (let n = 0; n < 40; n++) await w.enqueue(job, { id: `j-${n}` });
+    const { jobId: broken } = await w.enqueue(job, { id: "broken" });
+    await loseMessages(w);
+    await w.runtime.advance(15 * MINUTE);
+    const { readMany } = w.store;
+    w.store.readMany = async (jobIds) => {
+      if (jobIds.includes(broken)) throw new Error("no readable state");
+      return readMany(jobIds);
+    };
+    expect(await w.sweep()).toMatchObject({ sent: 40 });
+    expect(w.eventsOf("left")).toHaveLength(1);
+  });
+
   test("a run that is out of time ends, and the next one goes on", async () => {
     const w = world();
     for (let n = 0; n < 100; n++) await w.enqueue(job, { id: `j-${n}` });

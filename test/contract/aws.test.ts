@@ -1,0 +1,29 @@
+import { describe, inject } from "vitest";
+import { createDynamoJobStore } from "../../src/adapters/dynamo/job-store.ts";
+import { createSqsTransport } from "../../src/adapters/sqs/transport.ts";
+import { systemRuntime } from "../../src/adapters/system/runtime.ts";
+import { dynamoClient, makeQueues, makeTable, receive, sqsClient } from "../support/aws-resources.ts";
+import { dynamoTable } from "./dynamo-table.ts";
+import { jobStoreContract } from "./job-store.contract.ts";
+import { transportContract } from "./transport.contract.ts";
+
+jobStoreContract("DynamoDB", async () => {
+  const client = dynamoClient(inject("dynamodb"));
+  const { table, drop } = await makeTable(client);
+  const store = createDynamoJobStore({ client, table, shards: 8, runtime: systemRuntime });
+  return { store, close: drop };
+});
+
+transportContract("SQS", async () => {
+  const client = sqsClient(inject("sqs"));
+  const { drop, ...urls } = await makeQueues(client);
+  return {
+    transport: createSqsTransport({ client, queues: { default: urls }, runtime: systemRuntime }),
+    queue: "default",
+    receive: (lane) => receive(client, lane === "jobs" ? urls.url : urls.deadLetterUrl),
+    elapse: () => {},
+    close: drop,
+  };
+});
+
+describe("the table itself", dynamoTable);

@@ -1,0 +1,21 @@
+import { createMemoryJobStore } from "../../src/adapters/memory/job-store.ts";
+import { createMemoryTransport } from "../../src/adapters/memory/transport.ts";
+import { jobStoreContract } from "./job-store.contract.ts";
+import { transportContract } from "./transport.contract.ts";
+
+jobStoreContract("memory", async () => ({ store: createMemoryJobStore({ shards: 8 }) }));
+
+transportContract("memory", async () => {
+  let nowMs = 1_796_169_600_000;
+  const runtime = { now: () => nowMs, uuid: () => crypto.randomUUID() };
+  const transport = createMemoryTransport({ queues: ["default"], runtime });
+  return {
+    transport,
+    queue: "default",
+    receive: async (lane) =>
+      lane === "jobs" ? transport.receive("default", 10) : transport.peek({ queue: "default", lane }),
+    elapse: (ms) => {
+      nowMs += ms;
+    },
+  };
+});
