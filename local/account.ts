@@ -5,11 +5,7 @@ import type { Engine } from "./engine.ts";
  * says only which service and key it is for: local engines read that and don't verify it. An endpoint that
  * does verify it refuses, and the caller goes the long way.
  */
-async function query(
-  engine: Engine,
-  service: string,
-  parameters: Record<string, string>,
-): Promise<string | undefined> {
+async function query(engine: Engine, service: string, parameters: Record<string, string>): Promise<string | undefined> {
   const { AWS_ACCESS_KEY_ID: key, AWS_REGION: region } = engine.environment;
   const scope = `${key}/20260101/${region}/${service}/aws4_request`;
   try {

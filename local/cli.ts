@@ -49,10 +49,7 @@ async function start({ json, ...options }: Arguments): Promise<number> {
 async function stop({ dir, json }: Arguments): Promise<number> {
   const ended = await stopEngine({ dir });
   if (json) print(JSON.stringify({ stopped: ended?.endpoint ?? null }));
-  else
-    log(
-      ended ? `stopped the engine at ${ended.endpoint}` : 'nothing to stop that "npm run local" has started',
-    );
+  else log(ended ? `stopped the engine at ${ended.endpoint}` : 'nothing to stop that "npm run local" has started');
   return 0;
 }
 

@@ -21,11 +21,7 @@ export interface CommandResult {
  * Runs a program to its end and hands over its lines as they come. It gets a process group of its own, so
  * that an abort (Ctrl-C) reaches its children too and always in the order we choose.
  */
-export async function runCommand(
-  program: string,
-  args: string[],
-  options: CommandOptions,
-): Promise<CommandResult> {
+export async function runCommand(program: string, args: string[], options: CommandOptions): Promise<CommandResult> {
   throwIfInterrupted(options.signal);
   const child = spawn(program, args, {
     env: options.env,

@@ -50,22 +50,11 @@ async function bootstrap(engine: Engine, options: CdkOptions): Promise<void> {
 }
 
 async function withApp(engine: Engine, options: CdkOptions, args: string[]): Promise<void> {
-  const context = Object.entries(options.context ?? {}).flatMap(([key, value]) => [
-    "--context",
-    `${key}=${value}`,
-  ]);
+  const context = Object.entries(options.context ?? {}).flatMap(([key, value]) => ["--context", `${key}=${value}`]);
   const stacks = options.stacks ?? ["--all"];
   // An output folder of its own: the CLI locks it, and two runs would refuse each other.
   await inPrivateFolder(options, (folder) =>
-    cdk(engine, options, [
-      ...args,
-      ...stacks,
-      "--app",
-      options.app,
-      "--output",
-      join(folder, "cdk.out"),
-      ...context,
-    ]),
+    cdk(engine, options, [...args, ...stacks, "--app", options.app, "--output", join(folder, "cdk.out"), ...context]),
   );
 }
 
@@ -117,7 +106,5 @@ function concise(log: Log): Log {
 
 function failure(verb: string, { exitCode, lines }: CommandResult): DeployFailed {
   const tail = lines.slice(-20).map((line) => `  ${line}`);
-  return new DeployFailed(
-    `cdk ${verb} ended with exit code ${exitCode}. Its last lines were:\n${tail.join("\n")}`,
-  );
+  return new DeployFailed(`cdk ${verb} ended with exit code ${exitCode}. Its last lines were:\n${tail.join("\n")}`);
 }

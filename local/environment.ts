@@ -65,8 +65,7 @@ export function pythonEnvironment(host: Env): Env {
 
 /** For the CDK CLI: the user's environment, without another AWS account, Node flags or a proxy in the way. */
 export function cdkEnvironment(host: Env, aws: Record<string, string>): Env {
-  const foreign = (name: string) =>
-    name.startsWith("AWS_") || name === "NODE_OPTIONS" || name.startsWith("VITEST");
+  const foreign = (name: string) => name.startsWith("AWS_") || name === "NODE_OPTIONS" || name.startsWith("VITEST");
   const noProxy = [host.NO_PROXY ?? host.no_proxy, "127.0.0.1", "localhost"].filter(Boolean).join(",");
   return {
     ...without(host, foreign),

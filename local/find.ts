@@ -55,11 +55,7 @@ async function externalEngine(url: string, env: Env): Promise<Engine> {
 }
 
 /** The usual port, unless another program has it. A port somebody asked for is used or is an error. */
-async function onPreferredPort<T>(
-  options: FindOptions,
-  log: Log,
-  start: (port: number) => Promise<T>,
-): Promise<T> {
+async function onPreferredPort<T>(options: FindOptions, log: Log, start: (port: number) => Promise<T>): Promise<T> {
   try {
     return await start(options.port ?? USUAL_PORT);
   } catch (error) {

@@ -10,11 +10,7 @@ export async function productAt(endpoint: string, withinMs = 3_000): Promise<Pro
   return localstack?.ok ? "localstack" : "other";
 }
 
-async function answer(
-  endpoint: string,
-  path: string,
-  withinMs: number,
-): Promise<{ ok: boolean } | undefined> {
+async function answer(endpoint: string, path: string, withinMs: number): Promise<{ ok: boolean } | undefined> {
   try {
     const response = await fetch(new URL(path, endpoint), { signal: AbortSignal.timeout(withinMs) });
     await response.body?.cancel();

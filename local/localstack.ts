@@ -38,12 +38,7 @@ export async function startLocalstack({
   log(`starting ${LOCALSTACK_IMAGE} in Docker (the first time Docker downloads it, which takes minutes)`);
   const args = ["run", "--detach", "--rm", "--name", container, "--publish", `127.0.0.1:${port}:4566`];
   // The token goes by name, so that it shows up in no process list.
-  const settings = [
-    "--env",
-    "LOCALSTACK_AUTH_TOKEN",
-    "--volume",
-    "/var/run/docker.sock:/var/run/docker.sock",
-  ];
+  const settings = ["--env", "LOCALSTACK_AUTH_TOKEN", "--volume", "/var/run/docker.sock:/var/run/docker.sock"];
   const onLine = (line: string) => log(`  ${line}`);
   const run = await runCommand("docker", [...args, ...settings, LOCALSTACK_IMAGE], { env, onLine, signal });
   if (run.exitCode !== 0) throw failed(`docker run failed:\n${run.lines.slice(-5).join("\n")}`);
@@ -68,7 +63,6 @@ export async function endLocalstack(container: string, env: Env): Promise<void> 
 }
 
 function failed(what: string): EngineUnavailable {
-  const next =
-    "Unset LOCALSTACK_AUTH_TOKEN to use the embedded engine, which needs neither Docker nor a token.";
+  const next = "Unset LOCALSTACK_AUTH_TOKEN to use the embedded engine, which needs neither Docker nor a token.";
   return new EngineUnavailable("docker-failed", `${what}\n${next}\n${WAY_OUT}`);
 }

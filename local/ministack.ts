@@ -64,9 +64,7 @@ export async function launchMinistack(options: MinistackOptions): Promise<Runnin
 }
 
 /** Ends the engine if this still is its process, and removes what it left behind. */
-export async function endMinistack(
-  running: Pick<RunningMinistack, "pid" | "identity" | "folder">,
-): Promise<boolean> {
+export async function endMinistack(running: Pick<RunningMinistack, "pid" | "identity" | "folder">): Promise<boolean> {
   const ended = await endGroup(running.pid, running.identity);
   rmSync(running.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   return ended;
@@ -107,10 +105,7 @@ function lastLines(file: string): string {
 
 function exited(code: number, port: number, log: string): EngineUnavailable {
   if (code === PORT_TAKEN) {
-    return new EngineUnavailable(
-      "port-taken",
-      `Port ${port} is taken. Choose another with --port, or leave it out.`,
-    );
+    return new EngineUnavailable("port-taken", `Port ${port} is taken. Choose another with --port, or leave it out.`);
   }
   return new EngineUnavailable(
     "engine-exited",

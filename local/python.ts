@@ -3,15 +3,7 @@ import { type Env, pythonEnvironment } from "./environment.ts";
 import { EngineUnavailable, WAY_OUT } from "./errors.ts";
 
 /** `python3` first; the versioned names for systems whose default is too old. */
-const CANDIDATES = [
-  "python3",
-  "python3.14",
-  "python3.13",
-  "python3.12",
-  "python3.11",
-  "python3.10",
-  "python",
-];
+const CANDIDATES = ["python3", "python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python"];
 const OLDEST = [3, 10] as const;
 const PROBE = "import sys; print('%d.%d' % sys.version_info[:2])";
 

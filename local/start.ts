@@ -25,10 +25,7 @@ export async function startEngine(options: StartOptions = {}): Promise<Engine> {
   return ministackEngine(running, () => endMinistack(running));
 }
 
-export function ministackEngine(
-  running: Pick<RunningMinistack, "endpoint">,
-  end?: () => Promise<unknown>,
-): Engine {
+export function ministackEngine(running: Pick<RunningMinistack, "endpoint">, end?: () => Promise<unknown>): Engine {
   return {
     kind: "ministack",
     product: "ministack",

@@ -48,7 +48,5 @@ export function clearState(dir: string): void {
 }
 
 function isState(value: unknown): value is EngineState {
-  return (
-    typeof value === "object" && value !== null && "kind" in value && "endpoint" in value && "port" in value
-  );
+  return typeof value === "object" && value !== null && "kind" in value && "endpoint" in value && "port" in value;
 }

@@ -37,9 +37,7 @@ export function checkQueue(settings: QueueSettings): Findings {
 
 function checkName(findings: Findings, { queueName }: QueueSettings): void {
   if (/^[a-z0-9][a-z0-9-]{0,63}$/.test(queueName)) return;
-  findings.error(
-    `queueName is "${queueName}": use 1 to 64 of a-z, 0-9 and "-", as queue in defineJob does.`,
-  );
+  findings.error(`queueName is "${queueName}": use 1 to 64 of a-z, 0-9 and "-", as queue in defineJob does.`);
 }
 
 function checkVisibility(findings: Findings, settings: QueueSettings): void {

@@ -59,8 +59,8 @@ export interface DeadLetter {
   readonly readable?: Readable | undefined;
 }
 
-export const REASON_ATTRIBUTE = "antrean-reason";
-export const DETAILS_ATTRIBUTE = "antrean";
+const REASON_ATTRIBUTE = "antrean-reason";
+const DETAILS_ATTRIBUTE = "antrean";
 const MAX_ATTRIBUTES = 10;
 const MAX_DETAILS_BYTES = 8 * 1024;
 

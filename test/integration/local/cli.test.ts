@@ -126,10 +126,7 @@ test(
   "a silent AWS_ENDPOINT_URL ends with 1 and starts nothing",
   async () => {
     const dir = folderWithPython("exit 1");
-    const result = await cli(
-      ["start", "--dir", dir],
-      plainEnvironment({ AWS_ENDPOINT_URL: "http://127.0.0.1:9" }),
-    );
+    const result = await cli(["start", "--dir", dir], plainEnvironment({ AWS_ENDPOINT_URL: "http://127.0.0.1:9" }));
     expect(result.exitCode).toBe(1);
     expect(result.stderr).toContain("nothing answers there");
   },

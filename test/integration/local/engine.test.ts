@@ -6,14 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { findOrStartEngine, startEngine } from "../../../local/index.ts";
 import { REPOSITORY } from "../../../local/paths.ts";
 import { until } from "../../../local/processes.ts";
-import {
-  folderWithPython,
-  ownFolder,
-  PATIENT_MS,
-  plainEnvironment,
-  runFolders,
-  temporaryFolder,
-} from "./support.ts";
+import { folderWithPython, ownFolder, PATIENT_MS, plainEnvironment, runFolders, temporaryFolder } from "./support.ts";
 
 const answers = async (endpoint: string) => {
   try {
@@ -69,9 +62,7 @@ test(
     onTestFinished(() => {
       parent.kill("SIGKILL");
     });
-    const endpoint = await new Promise<string>((resolve) =>
-      createInterface(parent.stdout).once("line", resolve),
-    );
+    const endpoint = await new Promise<string>((resolve) => createInterface(parent.stdout).once("line", resolve));
     expect(await answers(endpoint)).toBe(true);
     parent.kill("SIGKILL");
     expect(await until(async () => !(await answers(endpoint)), 30_000)).toBe(true);

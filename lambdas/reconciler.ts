@@ -1,0 +1,3 @@
+import { createReconciler } from "antrean";
+
+export const handler = createReconciler();

@@ -1,0 +1,56 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { jobIdOf, payloadHashOf, sameIdentity, shardOf } from "../../src/job/identity.ts";
+import { canonicalJson } from "../../src/job/json.ts";
+import { anyJson } from "./arbitraries.ts";
+
+/** Few characters, the ones that separators are made of, so that unlucky joins are common. */
+const part = fc.oneof(
+  fc.string({ unit: fc.constantFrom("a", "b", "#", ":", "1", "2", "é"), maxLength: 4 }),
+  fc.string({ unit: "binary", maxLength: 4 }).filter((text) => !/[\uD800-\uDFFF]/u.test(text)),
+);
+const identity = fc.record({ tenantId: part, jobType: part, key: part });
+
+it("B15 I12 no two tuples share a job id, wherever their parts are cut", () => {
+  fc.assert(
+    fc.property(identity, identity, (a, b) => {
+      expect(jobIdOf(a) === jobIdOf(b)).toBe(sameIdentity(a, b));
+    }),
+  );
+});
+
+it("B15 moving characters from one part to the next is another job", () => {
+  const cut = fc.tuple(part, part, part, fc.nat(12), fc.nat(12));
+  fc.assert(
+    fc.property(cut, ([x, y, z, first, second]) => {
+      const joined = [...`${x}${y}${z}`];
+      const [from, to] = [Math.min(first, second), Math.max(first, second)];
+      const a = { tenantId: x, jobType: y, key: z };
+      const b = {
+        tenantId: joined.slice(0, from).join(""),
+        jobType: joined.slice(from, to).join(""),
+        key: joined.slice(to).join(""),
+      };
+      expect(jobIdOf(a) === jobIdOf(b)).toBe(sameIdentity(a, b));
+    }),
+  );
+});
+
+it("a job id is 32 digits of base32 and its shard is one of the table's", () => {
+  fc.assert(
+    fc.property(identity, fc.integer({ min: 1, max: 1_000 }), (tuple, shards) => {
+      const jobId = jobIdOf(tuple);
+      const shard = shardOf(jobId, shards);
+      expect(jobId).toMatch(/^[0-9a-v]{32}$/);
+      expect(Number.isInteger(shard) && shard >= 0 && shard < shards).toBe(true);
+    }),
+  );
+});
+
+it("a payload hash tells two payloads apart exactly when they differ", () => {
+  fc.assert(
+    fc.property(anyJson, anyJson, (a, b) => {
+      expect(payloadHashOf(1, a) === payloadHashOf(1, b)).toBe(canonicalJson(a) === canonicalJson(b));
+    }),
+  );
+});
