@@ -25,6 +25,8 @@ export default defineConfig({
           name: "fast",
           include: ["test/{unit,property,simulation}/**/*.test.ts", "test/contract/memory.test.ts"],
           testTimeout: 30_000,
+          // Nothing here shares state through modules; a worker a file would cost more than the tests.
+          isolate: false,
         },
       },
       {

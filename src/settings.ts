@@ -44,7 +44,7 @@ export function readSettings(environment: Environment): Settings {
 export function consumerQueue({ queue, queues }: Settings): string {
   if (queue === undefined || queue === "")
     throw missing(ENVIRONMENT.queue, "the logical name of the queue this consumer reads");
-  if (!(queue in queues)) {
+  if (!Object.hasOwn(queues, queue)) {
     throw wrong(
       ENVIRONMENT.queue,
       queue,
@@ -66,14 +66,18 @@ function readQueues(environment: Environment): Settings["queues"] {
   } catch {
     throw wrong(ENVIRONMENT.queues, text, "JSON");
   }
-  const entries = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  const entries = typeof value === "object" && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
   if (entries.length === 0) throw wrong(ENVIRONMENT.queues, text, "a map with at least one logical queue");
   for (const [name, urls] of entries) {
-    if (typeof urls?.url !== "string" || typeof urls.deadLetterUrl !== "string") {
+    if (!isText(urls?.url) || !isText(urls.deadLetterUrl)) {
       throw wrong(ENVIRONMENT.queues, text, `an object whose "${name}" has the texts "url" and "deadLetterUrl"`);
     }
   }
   return Object.fromEntries(entries) as Settings["queues"];
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
 }
 
 function readDelays(environment: Environment): readonly number[] | undefined {

@@ -50,7 +50,7 @@ export async function consume(
 }
 
 async function readAll(messages: readonly IncomingMessage[], parts: ConsumerParts) {
-  const records = await Promise.all(messages.map((message) => readRecord(message, parts)));
+  const records = await Promise.all(messages.map((message) => readGuarded(message, parts)));
   const of = <Kind extends ReadRecord["kind"]>(kind: Kind) =>
     records.filter((record): record is Extract<ReadRecord, { readonly kind: Kind }> => record.kind === kind);
   return {
@@ -58,6 +58,16 @@ async function readAll(messages: readonly IncomingMessage[], parts: ConsumerPart
     unknown: foldUnknown(of("unknown")),
     unreadable: of("unreadable"),
   };
+}
+
+/** Should reading one record ever throw, it is that record that can't be read (I7). */
+async function readGuarded(message: IncomingMessage, parts: ConsumerParts): Promise<ReadRecord> {
+  try {
+    return await readRecord(message, parts);
+  } catch (error) {
+    const issues = [{ path: "", message: describe(error) }];
+    return { kind: "unreadable", message, reason: "invalid-envelope", issues, readable: {} };
+  }
 }
 
 /** Copies of one unknown job are one; under another payload the key's row decides when the message returns. */

@@ -43,5 +43,7 @@ export function refOf(row: JobRow): JobRef {
 
 /** An error in one line, for logs and history: never a payload, never a stack. */
 export function describe(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  if (error instanceof Error) return `${error.name}: ${error.message}`;
+  // String() throws for an object without a prototype.
+  return typeof error === "object" ? "an error that is no Error" : String(error);
 }

@@ -1,6 +1,6 @@
 import { asJson, type Input, type JobContract, type Schema } from "../job/contract.ts";
 import { enqueue as enqueueEdge } from "../job/edges.ts";
-import { DEFAULT_TENANT, type Envelope } from "../job/envelope.ts";
+import { DEFAULT_TENANT, decodeEnvelope, type Envelope, encodeEnvelope } from "../job/envelope.ts";
 import {
   AntreanError,
   InvalidInputError,
@@ -9,8 +9,8 @@ import {
   PayloadTooLargeError,
 } from "../job/errors.ts";
 import { jobIdOf, payloadHashOf } from "../job/identity.ts";
-import { encodeJson, type Json, utf8Bytes } from "../job/json.ts";
-import { MAX_HOPS, MAX_KEY_BYTES, MAX_TENANT_BYTES } from "../job/limits.ts";
+import { encodeJson, isWellFormed, type Json, utf8Bytes } from "../job/json.ts";
+import { MAX_KEY_BYTES, MAX_TENANT_BYTES } from "../job/limits.ts";
 import type { Creation } from "../job/transition.ts";
 import type { Parts } from "./parts.ts";
 
@@ -60,10 +60,8 @@ export async function prepare(request: EnqueueRequest, parts: ProducerParts): Pr
   const tenantId = options.tenantId ?? (parts.tenants === "required" ? "" : DEFAULT_TENANT);
   const parsed = await contract.validate(payload.json);
   if (!parsed.ok) throw unstable(contract, parsed.issues);
-  const key = contract.keyOf(parsed.payload, messageId);
-  const lockKey = contract.lockOf(parsed.payload);
-  const version = contract.versionOf(parsed.payload);
-  const issues = inputIssues({ tenantId, key, lockKey, version, hops: options.hops ?? 0 }, options);
+  const { key, lockKey, version } = derive(contract, parsed.payload, messageId);
+  const issues = inputIssues({ tenantId, key, lockKey, version });
   if (issues.length > 0) throw new InvalidInputError(issues);
 
   const nowMs = runtime.now();
@@ -81,11 +79,26 @@ export async function prepare(request: EnqueueRequest, parts: ProducerParts): Pr
     retry: { attempt: 0, maxAttempts: contract.retry.maxAttempts },
     payload: payload.json,
   };
+  // What no consumer could read would never end: its row would be sent again for ever.
+  const readable = decodeEnvelope(encodeEnvelope(envelope));
+  if (!readable.ok) throw new InvalidInputError(readable.issues);
   const identity = { tenantId, jobType: contract.type, key };
   const payloadHash = payloadHashOf(contract.version, payload.json);
   const job = { identity, envelope, payloadHash, lockKey, version, queue: contract.queue };
   const creation = enqueueEdge(job, { nowMs, token: runtime.token(), wait: runtime.token() }, times);
   return { creation, jobId: jobIdOf(identity) };
+}
+
+/** A contract's function that throws has refused this payload, and no other of the same call. */
+function derive(contract: JobContract, payload: unknown, messageId: string) {
+  try {
+    const key = contract.keyOf(payload, messageId);
+    return { key, lockKey: contract.lockOf(payload), version: contract.versionOf(payload) };
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `${contract.type}: key, lock or supersedes threw for this payload: ${why}`;
+    throw new AntreanError("invalid-contract", message, { cause });
+  }
 }
 
 /** The validated payload in the form in which it travels: unknown keys stripped, defaults filled. */
@@ -111,29 +124,24 @@ function unstable(contract: JobContract, issues: readonly Issue[]): InvalidPaylo
   return new InvalidPayloadError(contract.type, contract.version, [...issues, { path: "", message: hint }]);
 }
 
-function inputIssues(
-  input: { tenantId: string; key: unknown; lockKey: unknown; version: unknown; hops: number },
-  options: EnqueueOptions,
-): readonly Issue[] {
+function inputIssues(input: {
+  readonly tenantId: string;
+  readonly key: unknown;
+  readonly lockKey: unknown;
+  readonly version: unknown;
+}): readonly Issue[] {
   const text = (path: string, value: unknown, maxBytes: number): readonly Issue[] => {
     if (typeof value !== "string" || value === "") return [{ path, message: "must be a text that is not empty" }];
+    if (!isWellFormed(value)) return [{ path, message: "is no well-formed Unicode text" }];
     const bytes = utf8Bytes(value);
     return bytes > maxBytes ? [{ path, message: `is ${bytes} bytes; at most ${maxBytes} are taken` }] : [];
   };
-  const when = (path: string, ok: boolean, message: string): readonly Issue[] => (ok ? [] : [{ path, message }]);
-  const { tenantId, key, lockKey, version, hops } = input;
+  const { tenantId, key, lockKey, version } = input;
+  const isWhole = version === undefined || Number.isSafeInteger(version);
   return [
     ...text("tenantId", tenantId, MAX_TENANT_BYTES),
     ...text("key", key, MAX_KEY_BYTES),
     ...(lockKey === undefined ? [] : text("lock", lockKey, MAX_KEY_BYTES)),
-    ...when("supersedes", version === undefined || Number.isSafeInteger(version), "must be a whole number"),
-    ...when("hops", Number.isInteger(hops) && hops >= 0 && hops <= MAX_HOPS, `a chain of jobs ends after ${MAX_HOPS}`),
-    ...(options.traceId === undefined ? [] : text("traceId", options.traceId, 256)),
-    ...(options.traceparent === undefined ? [] : text("traceparent", options.traceparent, 256)),
-    ...when(
-      "occurredAt",
-      options.occurredAt === undefined || /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(options.occurredAt),
-      "must be an ISO 8601 time with its zone",
-    ),
+    ...(isWhole ? [] : [{ path: "supersedes", message: "must be a whole number" }]),
   ];
 }

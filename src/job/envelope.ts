@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Issue } from "./errors.ts";
-import { encodeJson, type Json, nestsWithin, utf8Bytes } from "./json.ts";
+import { encodeJson, isWellFormed, type Json, nestsWithin, utf8Bytes } from "./json.ts";
 import {
   MAX_BODY_BYTES,
   MAX_HEADER_BYTES,
@@ -68,6 +68,7 @@ const text = (maxBytes: number) =>
   z
     .string()
     .min(1, "must not be empty")
+    .refine(isWellFormed, "must be well-formed Unicode")
     .refine((value) => utf8Bytes(value) <= maxBytes, `must be at most ${maxBytes} bytes`);
 
 export const jobTypePattern = /^[a-z0-9][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*)+$/;

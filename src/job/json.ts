@@ -24,6 +24,11 @@ export function nestsWithin(value: unknown, levels: number): boolean {
   return levels > 0 && Object.values(value).every((part) => nestsWithin(part, levels - 1));
 }
 
+/** UTF-8 has no lone surrogates: two texts that differ only in them would be stored and hashed as one (I12). */
+export function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}
+
 export function utf8Bytes(text: string): number {
   return Buffer.byteLength(text, "utf8");
 }

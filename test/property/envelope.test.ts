@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { decodeEnvelope, type Envelope, encodeEnvelope } from "../../src/job/envelope.ts";
-import { canonicalJson } from "../../src/job/json.ts";
+import { canonicalJson, isWellFormed } from "../../src/job/json.ts";
 import { anEnvelope } from "../support/builders.ts";
 import { anyJson, anyText } from "./arbitraries.ts";
 
-const text = anyText.filter((value) => value !== "");
+const text = anyText.filter((value) => value !== "" && isWellFormed(value));
 const time = fc
   .date({ min: new Date("0001-01-01T00:00:00Z"), max: new Date("9999-12-31T23:59:59Z"), noInvalidDate: true })
   .map((date) => date.toISOString());

@@ -190,3 +190,10 @@ describe("encodeEnvelope", () => {
     expect(foreign).not.toBe(canonical);
   });
 });
+
+it("I12 refuses texts that UTF-8 would make one of: lone surrogates in tenant and key", () => {
+  for (const field of ["tenantId", "idempotencyKey"]) {
+    const decoded = decodeEnvelope(JSON.stringify({ ...anEnvelope(), [field]: "\uD800" }));
+    expect(decoded).toMatchObject({ ok: false, issues: [{ path: field, message: "must be well-formed Unicode" }] });
+  }
+});

@@ -127,6 +127,8 @@ describe("what is wrong is found before anything is written", () => {
     ["traceparent", { traceparent: "x".repeat(257) }],
     ["occurredAt", { occurredAt: "yesterday" }],
     ["occurredAt", { occurredAt: "2026-12-01T00:00:00" }],
+    ["occurredAt", { occurredAt: "2026-13-45T99:99:99Z" }],
+    ["tenantId", { tenantId: "\uD800" }],
   ])("B13 %s: %j", async (path, options) => {
     await expect(preparing({ id: "1" }, options)).rejects.toEqual(refused("invalid-input", `${path}: `));
   });
