@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { exitCodeOf } from "./check.ts";
-import { report, summary } from "./report.ts";
-import { type Options, type Played, run } from "./run.ts";
+import { conclusion, report, summary } from "./report.ts";
+import { type Options, run } from "./run.ts";
 
 const HELP = `The reference app under load and faults, deployed with the ordinary CDK to an AWS on this computer.
 
@@ -35,7 +35,14 @@ async function main(): Promise<number> {
   const log = values.json ? tell : print;
   const { signal } = interrupt;
   const { memory, seed } = values;
-  const options: Options = { log, signal, memory, seed: Number(seed), providerHost: values["provider-host"] };
+  const options: Options = {
+    log,
+    aside: tell,
+    signal,
+    memory,
+    seed: Number(seed),
+    providerHost: values["provider-host"],
+  };
   try {
     const played = await run(options);
     for (const line of report(played.verdict)) log(line);
@@ -64,14 +71,6 @@ function read() {
     const { values } = parseArgs({ options, args: [] });
     return { values, problem: messageOf(error) };
   }
-}
-
-/** The last line. */
-function conclusion({ engine, node, durationMs, remains }: Played): string {
-  const seconds = (durationMs / 1_000).toFixed(0);
-  const next = remains ?? "README.md and docs/ say how it works; after `npm run local` the deployed stack stays";
-  const where = engine === "memory" ? "engine: memory (no AWS was involved)" : `engine: ${engine}`;
-  return `${where}, Node ${node}, ${seconds} s. Where to look next: ${next}.`;
 }
 
 function messageOf(error: unknown): string {

@@ -5,6 +5,8 @@ export interface Run {
   readonly engine: string;
   readonly node: string;
   readonly durationMs: number;
+  /** What of it is still there to look at; undefined when nothing is. */
+  readonly remains: string | undefined;
 }
 
 /** The one object of `--json`. */
@@ -42,6 +44,14 @@ export function report({ counts, byType, problems }: Verdict): readonly string[]
     "",
     ...(problems.length === 0 ? ["Every check passed."] : ["These checks failed:", ...limited(problems)]),
   ];
+}
+
+/** The last line: on what it ran, and where to look next. */
+export function conclusion({ engine, node, durationMs, remains }: Run): string {
+  const seconds = (durationMs / 1_000).toFixed(0);
+  const next = remains ?? "README.md and docs/ say how it works; after `npm run local` the deployed stack stays";
+  const where = engine === "memory" ? "engine: memory (no AWS was involved)" : `engine: ${engine}`;
+  return `${where}, Node ${node}, ${seconds} s. Where to look next: ${next}.`;
 }
 
 function limited(problems: readonly string[]): readonly string[] {

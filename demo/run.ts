@@ -6,12 +6,14 @@ import type { Watching } from "./drive.ts";
 import { play } from "./play.ts";
 import { type FakeProvider, startProvider } from "./provider/server.ts";
 import type { Run } from "./report.ts";
-import { FULL_SIZE, type Scenario, writeScenario } from "./scenario.ts";
+import { FULL_SIZE, type Scenario, type Size, writeScenario } from "./scenario.ts";
 import type { Stage } from "./stage.ts";
 import { awsStage } from "./stages/aws.ts";
 import { memoryStage } from "./stages/memory.ts";
 
 export interface Options extends Watching {
+  /** For what comes before the run, so that the run's first line says what it runs on. */
+  readonly aside: (line: string) => void;
   readonly seed: number;
   readonly memory: boolean;
   /** Under which name Lambdas reach this computer; undefined: by the engine. */
@@ -20,8 +22,6 @@ export interface Options extends Watching {
 
 export interface Played extends Run {
   readonly verdict: Verdict;
-  /** Where to look next; undefined when nothing of it is left. */
-  readonly remains: string | undefined;
 }
 
 /** Configuration that makes a run short; the code is the same. */
@@ -29,10 +29,18 @@ const STALE_AFTER_SECONDS = 5;
 const RETRY_DELAYS_SECONDS = [1, 1, 2, 2, 2];
 const PROVIDER_TIMEOUT_MS = 1_500;
 
-export async function run(options: Options): Promise<Played> {
+/** What a test puts in the place of the real. */
+export interface Means {
+  readonly find: (watching: Watching) => Promise<Engine>;
+  readonly size: Size;
+}
+
+const REAL: Means = { find: findOrStartEngine, size: FULL_SIZE };
+
+export async function run(options: Options, { find, size }: Means = REAL): Promise<Played> {
   const startedAt = performance.now();
-  const scenario = writeScenario(Date.now().toString(36), options.seed, FULL_SIZE);
-  const engine = options.memory ? undefined : await findEngine(options);
+  const scenario = writeScenario(Date.now().toString(36), options.seed, size);
+  const engine = options.memory ? undefined : await findEngine(options, find);
   try {
     options.log(introduction(engine, options.memory));
     const played = engine ? await onAws(engine, scenario, options) : await inMemory(scenario, options);
@@ -46,12 +54,12 @@ export async function run(options: Options): Promise<Played> {
 /** What says that there is nothing to install here; anything else is an error and no reason to pretend. */
 const NOT_INSTALLABLE = new Set(["unsupported-platform", "python-missing", "venv-missing", "install-failed"]);
 
-async function findEngine({ log, signal }: Options): Promise<Engine | undefined> {
+async function findEngine({ aside, signal }: Options, find: Means["find"]): Promise<Engine | undefined> {
   try {
-    return await findOrStartEngine({ log, signal });
+    return await find({ log: aside, signal });
   } catch (error) {
     if (!isEngineUnavailable(error) || !NOT_INSTALLABLE.has(error.code)) throw error;
-    log(error.message);
+    aside(error.message);
     return undefined;
   }
 }

@@ -15,7 +15,8 @@ const Body = z
     endsAt: instant,
     status: z.enum(["confirmed", "cancelled"]).default("confirmed"),
   })
-  .refine(({ startsAt, endsAt }) => Date.parse(startsAt) < Date.parse(endsAt), {
+  // The other way round it would be said of a time that can't be read as well.
+  .refine(({ startsAt, endsAt }) => !(Date.parse(startsAt) >= Date.parse(endsAt)), {
     path: ["endsAt"],
     error: "must be later than startsAt",
   });

@@ -19,6 +19,8 @@ function calendar(props: Partial<CalendarStackProps> = {}): CalendarStack {
   return new CalendarStack(app, "Calendar", { providerUrl: "https://provider.example.com", ...props });
 }
 
+const EVENTS = "EventsD32975C2";
+
 const LOCAL = {
   disposable: true,
   openApi: true,
@@ -28,7 +30,10 @@ const LOCAL = {
 } as const;
 
 /** The policy statements of a function's role, by the function's id in the tree. */
-function statements(template: Template, role: string): { readonly Action: string | string[]; readonly Resource: unknown }[] {
+function statements(
+  template: Template,
+  role: string,
+): { readonly Action: string | string[]; readonly Resource: unknown }[] {
   const policies = template.findResources("AWS::IAM::Policy");
   return Object.entries(policies)
     .filter(([id]) => id.startsWith(role))
@@ -40,7 +45,9 @@ describe("on AWS", () => {
   const template = Template.fromStack(stack);
 
   it("asks every caller of every route for IAM", () => {
-    const routes = Object.values(template.findResources("AWS::ApiGatewayV2::Route")).map(({ Properties }) => Properties);
+    const routes = Object.values(template.findResources("AWS::ApiGatewayV2::Route")).map(
+      ({ Properties }) => Properties,
+    );
     expect(routes.map(({ RouteKey }) => RouteKey).sort()).toEqual([...ROUTE_KEYS].sort());
     for (const { AuthorizationType } of routes) expect(AuthorizationType).toBe("AWS_IAM");
   });
@@ -52,6 +59,13 @@ describe("on AWS", () => {
     template.allResourcesProperties("AWS::DynamoDB::Table", { DeletionProtectionEnabled: true });
   });
 
+  it("pins the logical ids of what holds data: another id would leave the old one behind and start empty", () => {
+    const ids = ["AWS::DynamoDB::Table", "AWS::SQS::Queue"].flatMap((type) =>
+      Object.keys(template.findResources(type)),
+    );
+    expect(ids.sort()).toEqual(["DeadLetterQueue9F481546", EVENTS, "JobsTable10C8EDF6", "Queue4A7E3555"]);
+  });
+
   it("shortens no time", () => {
     const environments = Object.values(template.findResources("AWS::Lambda::Function")).map(
       ({ Properties }) => Properties.Environment?.Variables ?? {},
@@ -60,16 +74,18 @@ describe("on AWS", () => {
   });
 
   it("lets the API and the consumer read and update events, and nobody delete or list them", () => {
-    for (const role of ["ApiFunctionRole", "DefaultConsumerRole"]) {
-      const onEvents = statements(template, role).filter(({ Resource }) => JSON.stringify(Resource).includes("Events"));
+    for (const role of ["ApiFunctionRole", "ConsumerRole"]) {
+      const onEvents = statements(template, role).filter(({ Resource }) => JSON.stringify(Resource).includes(EVENTS));
       expect(onEvents.flatMap(({ Action }) => Action).sort()).toEqual(["dynamodb:GetItem", "dynamodb:UpdateItem"]);
     }
-    expect(JSON.stringify(statements(template, "ReconcilerFunctionRole"))).not.toContain("Events");
+    expect(JSON.stringify(statements(template, "ReconcilerFunctionRole"))).not.toContain(EVENTS);
   });
 
   it("passes cdk-nag with nothing suppressed", () => {
     const { violations } = new AwsSolutionsChecks().validateScope(stack);
-    expect(violations.map(({ ruleName, violatingResources }) => [ruleName, violatingResources.map((r) => r.constructPath)])).toEqual([]);
+    expect(
+      violations.map(({ ruleName, violatingResources }) => [ruleName, violatingResources.map((r) => r.constructPath)]),
+    ).toEqual([]);
     const metadata = stack.node.findAll().flatMap(({ node }) => node.metadata);
     expect(metadata.filter(({ type }) => type === Validations.ACKNOWLEDGED_RULES_METADATA_KEY)).toEqual([]);
   });

@@ -57,7 +57,11 @@ export function createWorld(
       transport: mortalTransport(parts.transport, process),
     };
     const work = consume(messages, INVOCATION_MS, mortal).then(({ left }) => left);
-    const left = await runtime.drive(Promise.race([work, death(process)]));
+    let over = false;
+    const ended = work.finally(() => {
+      over = true;
+    });
+    const left = await runtime.drive(Promise.race([ended, death(process, () => over)]));
     if (left === undefined) return messages.map(({ messageId }) => messageId);
     const done = messages.filter(({ messageId }) => !left.includes(messageId));
     await transport.deleteMany(
@@ -127,8 +131,9 @@ export function createWorld(
   };
 }
 
-async function death(process: Process): Promise<undefined> {
-  while (!process.dead) await new Promise((resolve) => setImmediate(resolve));
+/** Ends when the process does; polls no longer than the work goes on. */
+async function death(process: Process, isOver: () => boolean): Promise<undefined> {
+  while (!process.dead && !isOver()) await new Promise((resolve) => setImmediate(resolve));
   return undefined;
 }
 

@@ -23,7 +23,14 @@ export function api(change: (parts: ApiParts) => Partial<ApiParts> = () => ({}))
     messages: () => transport.peek({ queue: "default", lane: "jobs" }),
     call: async (routeKey: string, path: Record<string, string>, body?: unknown, more: object = {}) => {
       const text = typeof body === "string" ? body : JSON.stringify(body);
-      const event = { routeKey, pathParameters: path, headers: {}, requestContext: { requestId: "r-1" }, body: text, ...more };
+      const event = {
+        routeKey,
+        pathParameters: path,
+        headers: {},
+        requestContext: { requestId: "r-1" },
+        body: text,
+        ...more,
+      };
       const { statusCode, headers = {}, body: answered = "" } = await handler(event as APIGatewayProxyEventV2);
       return { status: statusCode, headers, body: JSON.parse(answered) };
     },
