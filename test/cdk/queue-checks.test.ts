@@ -73,7 +73,7 @@ const REFUSED: [name: string, refused: Partial<JobQueueProps>, text: string, tak
     { retention: days(13) },
   ],
   ["retention below SQS's limit", { retention: seconds(59) }, "retention is 59 s", { retention: seconds(60) }],
-  ["a name with a separator", { queueName: "mail#1" }, 'queueName is "mail#1": use 1 to 64', { queueName: "mail_1" }],
+  ["a name with a separator", { queueName: "mail#1" }, 'queueName is "mail#1": use 1 to 64', { queueName: "mail-1" }],
   ["an empty name", { queueName: "" }, 'queueName is ""', { queueName: "x".repeat(64) }],
 ];
 
