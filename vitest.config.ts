@@ -23,7 +23,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "fast",
-          include: ["test/{unit,property,simulation}/**/*.test.ts", "test/contract/memory.test.ts"],
+          include: ["test/{unit,property,simulation}/**/*.test.ts", "test/contract/*memory.test.ts"],
           testTimeout: 30_000,
           // Nothing here shares state through modules; a worker a file would cost more than the tests.
           isolate: false,
@@ -37,7 +37,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "aws",
-          include: ["test/contract/aws.test.ts", "test/{integration,e2e}/**/*.test.ts"],
+          include: ["test/contract/*aws.test.ts", "test/{integration,e2e}/**/*.test.ts"],
           globalSetup: ["test/support/aws-engine.ts"],
           testTimeout: 240_000,
           hookTimeout: 240_000,

@@ -65,7 +65,9 @@ export function pythonEnvironment(host: Env): Env {
 
 /** For the CDK CLI: the user's environment, without another AWS account, Node flags or a proxy in the way. */
 export function cdkEnvironment(host: Env, aws: Record<string, string>): Env {
-  const foreign = (name: string) => name.startsWith("AWS_") || name === "NODE_OPTIONS" || name.startsWith("VITEST");
+  // `npx -p node@24` leaves npm_config_package behind, and the CDK's own `npx esbuild` would ask for that instead.
+  const names = ["NODE_OPTIONS", "npm_config_package"];
+  const foreign = (name: string) => names.includes(name) || name.startsWith("AWS_") || name.startsWith("VITEST");
   const noProxy = [host.NO_PROXY ?? host.no_proxy, "127.0.0.1", "localhost"].filter(Boolean).join(",");
   return {
     ...without(host, foreign),

@@ -9,12 +9,29 @@ export interface Handler<Deps> {
   readonly contract: JobContract;
   readonly timeoutMs: number;
   readonly run: (payload: unknown, context: JobContext<Deps>) => unknown;
+  readonly isCurrent: ((payload: unknown, context: JobContext<Deps>) => unknown) | undefined;
+  readonly onUncertain: "retry" | "park" | ((payload: unknown, context: JobContext<Deps>) => unknown);
 }
 
-export interface HandleOptions {
+export interface HandleOptions<Payload, Deps> {
   /** The handler's signal aborts after so long. Default 30 s; the invocation's end is a limit anyway. */
   readonly timeout?: Duration;
+  /** Asked under the lock, before the handler: false skips the job. For freshness that only the domain knows. */
+  readonly isCurrent?: (payload: Payload, context: JobContext<Deps>) => Promise<boolean> | boolean;
+  /**
+   * What is done when the effect of an earlier attempt may have happened: the worker died in it, it timed
+   * out, or the connection was lost after the request went out.
+   * - `retry` (default): again. The provider must know `ctx.idempotencyKey`, or the effect must bear it.
+   * - `park`: to the DLQ as `uncertain`, for effects that must not be repeated.
+   * - a function that asks the provider. `done` succeeds without a run, `not-done` runs, `unknown` waits.
+   */
+  readonly onUncertain?: "retry" | "park" | Reconcile<Payload, Deps>;
 }
+
+export type Reconcile<Payload, Deps> = (
+  payload: Payload,
+  context: JobContext<Deps>,
+) => Promise<"done" | "not-done" | "unknown"> | "done" | "not-done" | "unknown";
 
 /**
  * Binds a handler to its contract. The handler gets the payload in its newest version. What it returns is
@@ -24,10 +41,11 @@ export interface HandleOptions {
 export function handle<S extends Schema, Deps = unknown>(
   contract: JobContract<S>,
   run: (payload: Output<S>, context: JobContext<Deps>) => unknown,
-  options: HandleOptions = {},
+  options: HandleOptions<Output<S>, Deps> = {},
 ): Handler<Deps> {
   const timeoutMs = durationMs(options.timeout ?? "30s", `${contract.type}: timeout`);
-  return { contract, timeoutMs, run: run as Handler<Deps>["run"] };
+  const { isCurrent, onUncertain = "retry" } = options;
+  return { contract, timeoutMs, run, isCurrent, onUncertain } as Handler<Deps>;
 }
 
 /** The handlers by type, each with its dependencies and the delays that apply here. */
@@ -36,8 +54,12 @@ export function bindHandlers<Deps>(
   deps: Deps,
   retryDelaysMs: readonly number[] | undefined,
 ): ReadonlyMap<string, BoundHandler> {
+  const withDeps =
+    (call: Handler<Deps>["run"]): BoundHandler["run"] =>
+    (payload, context) =>
+      call(payload, { ...context, deps });
   const bound = new Map<string, BoundHandler>();
-  for (const { contract, timeoutMs, run } of handlers) {
+  for (const { contract, timeoutMs, run, isCurrent, onUncertain } of handlers) {
     if (bound.has(contract.type)) {
       throw new AntreanError("invalid-contract", `two handlers are given for ${contract.type}; a type has one`);
     }
@@ -47,7 +69,9 @@ export function bindHandlers<Deps>(
       contract,
       timeoutMs,
       retry,
-      run: (payload, context) => run(payload, { ...context, deps }),
+      run: withDeps(run),
+      isCurrent: isCurrent && withDeps(isCurrent),
+      onUncertain: typeof onUncertain === "function" ? withDeps(onUncertain) : onUncertain,
     });
   }
   return bound;

@@ -1,17 +1,14 @@
-import type { Context, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import type { Context, DynamoDBStreamEvent, SQSBatchResponse, SQSEvent } from "aws-lambda";
+import { jobIdsIn } from "./adapters/dynamo/stream.ts";
 import { fromLambdaRecord } from "./adapters/sqs/receive.ts";
-import { bindHandlers, type Handler } from "./consumer.ts";
+import type { Handler } from "./consumer.ts";
+import { type ConsumerOptions, prepareConsumer } from "./consumer-parts.ts";
 import { consume } from "./flow/consume.ts";
+import { dispatch } from "./flow/dispatch.ts";
 import type { ConsumerParts } from "./flow/parts.ts";
 import { sweep } from "./flow/sweep.ts";
-import type { SweepReport } from "./ports/events.ts";
-import { consumerQueue } from "./settings.ts";
+import type { DispatchReport, SweepReport } from "./ports/events.ts";
 import { wire } from "./wire.ts";
-
-export interface ConsumerOptions<Deps> {
-  /** Made once a sandbox, at its first batch; every handler finds it in `ctx.deps`. */
-  readonly context?: () => Promise<Deps> | Deps;
-}
 
 export type SqsHandler = (
   event: SQSEvent,
@@ -52,13 +49,10 @@ export function createReconciler(): (
   };
 }
 
-async function prepareConsumer<Deps>(
-  { context }: ConsumerOptions<Deps>,
-  handlers: readonly Handler<Deps>[],
-): Promise<ConsumerParts> {
-  const wired = wire();
-  const queue = consumerQueue(wired.settings);
-  // Without `context` nobody can name a type for `deps` but `unknown`.
-  const deps = (await context?.()) as Deps;
-  return { ...wired, queue, handlers: bindHandlers(handlers, deps, wired.settings.retryDelaysMs) };
+/**
+ * The Lambda handler of the job table's stream, for jobs of `intent(..., { dispatch: "stream" })`. Whatever is
+ * wrong with a record is told and left to the sweep; only a wrong configuration fails the batch.
+ */
+export function createDispatcher(): (event: Pick<DynamoDBStreamEvent, "Records">) => Promise<DispatchReport> {
+  return async ({ Records }) => dispatch(jobIdsIn(Records), wire());
 }

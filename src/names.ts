@@ -42,18 +42,32 @@ export const ATTRIBUTES = {
   wait: "w",
   carrier: "c",
   claimableAtMs: "ca",
+  contentions: "cn",
+  cancelling: "cx",
   deferredSinceMs: "ds",
   dispatches: "d",
   held: "hl",
+  outbox: "ob",
   result: "r",
   resultOmitted: "ro",
   errors: "er",
   createdAtMs: "cr",
   finishedAtMs: "fa",
+  reopenedAtMs: "ra",
   agenda: AGENDA_PARTITION,
   agendaAtMs: AGENDA_SORT,
   expiresAtSeconds: TTL_ATTRIBUTE,
 } as const;
+
+/** A lock's item, `lock#<lockId>`. It never expires: fence and started versions live in it. */
+export const LOCK_ATTRIBUTES = {
+  token: "tk",
+  holder: "ho",
+  claimableAtMs: "ca",
+  fence: "f",
+} as const;
+/** The highest started version of a job type is the attribute `v:<jobType>` of the lock's item. */
+export const STARTED_PREFIX = "v:";
 
 export const ENVIRONMENT = {
   /** Name of the job table. Required by every part. */

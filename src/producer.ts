@@ -1,9 +1,14 @@
 import type { TransactWriteItem } from "@aws-sdk/client-dynamodb";
 import { readCancellation, transactPut } from "./adapters/dynamo/transact.ts";
+import { type Cancellation, cancelJob } from "./flow/cancel.ts";
 import { type EnqueueOptions, type EnqueueRequest, type ProducerParts, prepare } from "./flow/prepare.ts";
-import { dispatch, enqueue, enqueueMany, type Receipt, type Rejection } from "./flow/produce.ts";
+import { dispatchAll, enqueue, enqueueMany, type Receipt, type Rejection } from "./flow/produce.ts";
+import { createRecent, type Recent, type RecentOptions } from "./flow/recent.ts";
 import { getJob, type JobView } from "./flow/status.ts";
 import type { Input, JobContract, Schema } from "./job/contract.ts";
+import { type Duration, durationMs } from "./job/duration.ts";
+import { InvalidInputError } from "./job/errors.ts";
+import { viaStream } from "./job/outbox.ts";
 import { wire } from "./wire.ts";
 
 export interface ProducerOptions {
@@ -11,6 +16,13 @@ export interface ProducerOptions {
   readonly name?: string;
   /** `required`: an enqueue without a tenant is refused. Default: such a job is the tenant `default`'s. */
   readonly tenants?: "required" | "default";
+  /**
+   * Repeats of what this process has accepted within `ttl` (same job, same payload) are answered as duplicates
+   * without asking the table, with the state that this process saw last: less noise from callers that enqueue
+   * the same thing again and again. Never the truth: the job may have ended, and a row that somebody deleted is
+   * not written again before `ttl` is over. An enqueue with `restart` always asks. Default: off.
+   */
+  readonly cache?: { readonly ttl: Duration /** Jobs remembered. Default 1000. */; readonly max?: number };
 }
 
 export interface Producer {
@@ -26,9 +38,26 @@ export interface Producer {
   /** Many at once; each has an answer of its own, in order, and none spoils another. */
   enqueueMany(requests: readonly EnqueueRequest[]): Promise<readonly (Receipt | Rejection)[]>;
   /** A job that commits together with the caller's own DynamoDB writes. */
-  intent<S extends Schema>(contract: JobContract<S>, payload: Input<S>, options?: EnqueueOptions): Promise<Intent>;
+  intent<S extends Schema>(contract: JobContract<S>, payload: Input<S>, options?: IntentOptions): Promise<Intent>;
   /** What the row says. Undefined: no such job of this type (and tenant, where it is given). */
   get(contract: JobContract, jobId: string, options?: { readonly tenantId?: string }): Promise<JobView | undefined>;
+  /**
+   * A waiting job will not run any more; a running one ends instead of waiting or trying again, and its success
+   * stands. The answer says which, or that it was over before.
+   *
+   * @throws AntreanError `store-unavailable`: nobody can say; the call is safe to repeat
+   */
+  cancel(contract: JobContract, jobId: string, options?: { readonly tenantId?: string }): Promise<Cancellation>;
+}
+
+export interface IntentOptions extends EnqueueOptions {
+  /**
+   * Who sends the message once the transaction has committed. `caller`: `send()`, and the sweep (after
+   * `staleAfter`, 15 minutes) where that did not happen. `stream`: a `Dispatcher` on the table's stream, within
+   * about a second and whatever becomes of the caller; `send()` would only make a second copy. Without a
+   * Dispatcher in the stack it is the sweep's. Default `caller`.
+   */
+  readonly dispatch?: "caller" | "stream";
 }
 
 export interface Intent {
@@ -58,7 +87,13 @@ export type IntentFailure =
 
 /** Reads its configuration at the first call; an import never fails. One producer a process is enough. */
 export function createProducer(options: ProducerOptions = {}): Producer {
-  const parts = (): ProducerParts => ({ ...wire(), ...options });
+  const { name, tenants, cache } = options;
+  let recent: Recent | undefined;
+  const parts = (): ProducerParts => {
+    const wired = wire();
+    if (cache) recent ??= createRecent(recentOptions(cache), wired.runtime);
+    return { ...wired, name, tenants, recent };
+  };
   return {
     enqueue: async (contract, payload, enqueueOptions) => enqueue(request(contract, payload, enqueueOptions), parts()),
     enqueueMany: async (requests) => enqueueMany(requests, parts()),
@@ -66,13 +101,16 @@ export function createProducer(options: ProducerOptions = {}): Producer {
       const view = await getJob(jobId, tenantId, parts());
       return view?.jobType === contract.type ? view : undefined;
     },
-    intent: async (contract, payload, enqueueOptions) => {
+    cancel: async (contract, jobId, { tenantId } = {}) =>
+      cancelJob(jobId, { tenantId, jobType: contract.type }, parts()),
+    intent: async (contract, payload, { dispatch = "caller", ...enqueueOptions } = {}) => {
       const prepared = await prepare(request(contract, payload, enqueueOptions), parts());
-      const { creation, jobId } = prepared;
+      const { jobId } = prepared;
+      const creation = dispatch === "stream" ? viaStream(prepared.creation) : prepared.creation;
       return {
         jobId,
         transactItem: transactPut(creation, wire().settings),
-        send: () => dispatch(prepared, parts()),
+        send: async () => (await dispatchAll([prepared], parts()))[0] === true,
         explain: (error, position) => {
           const cancellation = readCancellation(error, position, creation);
           if (cancellation.kind === "committed") return { kind: "committed" };
@@ -86,6 +124,13 @@ export function createProducer(options: ProducerOptions = {}): Producer {
       };
     },
   };
+}
+
+function recentOptions({ ttl, max = 1_000 }: NonNullable<ProducerOptions["cache"]>): RecentOptions {
+  if (!Number.isSafeInteger(max) || max < 1) {
+    throw new InvalidInputError([{ path: "cache.max", message: "must be a whole number from 1" }]);
+  }
+  return { ttlMs: durationMs(ttl, "cache.ttl"), max };
 }
 
 function request(contract: JobContract, payload: unknown, options: EnqueueOptions = {}): EnqueueRequest {

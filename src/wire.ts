@@ -6,14 +6,23 @@ import { hostname } from "node:os";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { createDynamoJobStore } from "./adapters/dynamo/job-store.ts";
+import { createDynamoLockStore } from "./adapters/dynamo/lock-store.ts";
 import { createLogEvents } from "./adapters/log/events.ts";
+import { createSqsDeadLetters } from "./adapters/sqs/dead-letters.ts";
+import { createSqsInbox } from "./adapters/sqs/inbox.ts";
 import { createSqsTransport } from "./adapters/sqs/transport.ts";
 import { systemRuntime } from "./adapters/system/runtime.ts";
 import type { Parts } from "./flow/parts.ts";
+import type { DeadLetters } from "./ports/dead-letters.ts";
+import type { Inbox } from "./ports/inbox.ts";
+import type { LockStore } from "./ports/lock-store.ts";
 import { readSettings, type Settings } from "./settings.ts";
 
 export interface Wired extends Parts {
+  readonly locks: LockStore;
+  readonly letters: DeadLetters;
   readonly settings: Settings;
+  readonly inbox: Inbox;
   /** Names this process in logs and DLQ entries. */
   readonly worker: string;
 }
@@ -40,18 +49,18 @@ export function wireFrom(environment: Readonly<Record<string, string | undefined
   const settings = readSettings(environment);
   const worker = environment.AWS_LAMBDA_LOG_STREAM_NAME ?? `${hostname()}:${process.pid}`;
   const { table, shards, queues, times } = settings;
+  const client = new DynamoDBClient(CLIENT);
+  const sqs = new SQSClient(CLIENT);
   return {
     settings,
     worker,
     times,
     runtime: systemRuntime,
     events: createLogEvents(environment.AWS_LAMBDA_FUNCTION_NAME ?? "antrean", worker),
-    store: createDynamoJobStore({
-      client: new DynamoDBClient(CLIENT),
-      table,
-      shards,
-      runtime: systemRuntime,
-    }),
-    transport: createSqsTransport({ client: new SQSClient(CLIENT), queues, runtime: systemRuntime }),
+    store: createDynamoJobStore({ client, table, shards, runtime: systemRuntime }),
+    locks: createDynamoLockStore({ client, table }),
+    transport: createSqsTransport({ client: sqs, queues, runtime: systemRuntime }),
+    inbox: createSqsInbox({ client: sqs, queues }),
+    letters: createSqsDeadLetters({ client: sqs, queues }),
   };
 }

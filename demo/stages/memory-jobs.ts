@@ -1,8 +1,9 @@
 import type { Intent, Producer } from "antrean";
-import type { CalendarEvent } from "../../lambdas/store/calendar-event.ts";
+import { type CalendarEvent, syncStateOf } from "../../lambdas/store/calendar-event.ts";
 import type { EventStore } from "../../lambdas/store/event-store.ts";
+import type { MemoryItem } from "../../src/adapters/memory/job-store.ts";
 import { type EnqueueRequest, type Prepared, type ProducerParts, prepare } from "../../src/flow/prepare.ts";
-import { dispatch, enqueue } from "../../src/flow/produce.ts";
+import { dispatchAll, enqueue } from "../../src/flow/produce.ts";
 import { getJob } from "../../src/flow/status.ts";
 import type { JobContract } from "../../src/job/contract.ts";
 
@@ -35,7 +36,7 @@ export function memoryApp(parts: ProducerParts): MemoryApp {
           jobId: one.jobId,
           transactItem: {},
           explain: (error) => ({ kind: "error", error }),
-          send: () => dispatch(one, parts),
+          send: async () => (await dispatchAll([one], parts))[0] === true,
         };
         prepared.set(intent, one);
         return intent;
@@ -50,14 +51,18 @@ export function memoryApp(parts: ProducerParts): MemoryApp {
         if (!one || (stored && stored.version >= event.version)) return "taken";
         const [answer] = await parts.store.createMany([one.creation]);
         if (answer?.kind !== "won") return "taken";
-        events.set(key, { ...event, sync: { ...stored?.sync, state: "pending_sync" } });
+        const { state: _, ...confirmed } = stored?.sync ?? {};
+        events.set(key, { ...event, sync: syncStateOf(event.version, confirmed) });
         return "saved";
       },
-      markSynced: async ({ tenantId, eventId, version }, providerRef) => {
+      confirmation: ({ tenantId, eventId, version }, providerRef): MemoryItem => {
         const key = keyOf(tenantId, eventId);
-        const stored = events.get(key);
-        if (stored?.version !== version) return;
-        events.set(key, { ...stored, sync: { state: "synced", syncedVersion: version, providerRef } });
+        return () => {
+          const stored = events.get(key);
+          if (!stored || (stored.sync.syncedVersion ?? 0) > version) return undefined;
+          const sync = syncStateOf(stored.version, { syncedVersion: version, providerRef });
+          return () => void events.set(key, { ...stored, sync });
+        };
       },
     },
   };

@@ -6,6 +6,7 @@ import { syncEvent } from "../../lambdas/jobs/sync-event.ts";
 import { createCalendarProvider } from "../../lambdas/providers/calendar.ts";
 import { createMailProvider } from "../../lambdas/providers/mail.ts";
 import { createMemoryJobStore } from "../../src/adapters/memory/job-store.ts";
+import { createMemoryLockStore } from "../../src/adapters/memory/lock-store.ts";
 import { createMemoryTransport } from "../../src/adapters/memory/transport.ts";
 import { systemRuntime } from "../../src/adapters/system/runtime.ts";
 import { bindHandlers } from "../../src/consumer.ts";
@@ -31,7 +32,8 @@ const CONSUMERS = 4;
 export function memoryStage(options: MemoryTimes): Stage {
   const { providerUrl, providerTimeoutMs: timeoutMs, staleAfterMs, retryDelaysMs } = options;
   const runtime = systemRuntime;
-  const store = createMemoryJobStore();
+  const locks = createMemoryLockStore();
+  const store = createMemoryJobStore({ locks });
   const transport = createMemoryTransport({ queues: [QUEUE], runtime });
   const times = { staleAfterMs, skewMarginMs: 10_000, retentionDays: 30 };
   const parts = { store, transport, runtime, times, events: { emit: () => {} }, worker: "memory" };
@@ -46,7 +48,7 @@ export function memoryStage(options: MemoryTimes): Stage {
       const messages = transport.receive(QUEUE, 10);
       if (messages.length === 0) await runtime.sleep(20, closing.signal);
       else {
-        const { left } = await consume(messages, INVOCATION_MS, { ...parts, queue: QUEUE, handlers: bound });
+        const { left } = await consume(messages, INVOCATION_MS, { ...parts, locks, queue: QUEUE, handlers: bound });
         const done = messages.filter(({ messageId }) => !left.includes(messageId));
         await transport.deleteMany(
           QUEUE,

@@ -12,8 +12,9 @@ export interface EventDetails {
 
 /** How far the provider has followed. Kept apart: a failed sync changes nothing of what the user wants. */
 export interface SyncState {
+  /** `synced` where the confirmed version is the user's present one. Told from the two, and stored nowhere. */
   readonly state: "pending_sync" | "synced";
-  /** The last version that the provider has confirmed. */
+  /** The newest version that the provider has confirmed. */
   readonly syncedVersion?: number;
   readonly providerRef?: string;
 }
@@ -25,6 +26,10 @@ export interface CalendarEvent {
   readonly version: number;
   readonly details: EventDetails;
   readonly sync: SyncState;
+}
+
+export function syncStateOf(version: number, confirmed: Omit<SyncState, "state">): SyncState {
+  return { state: confirmed.syncedVersion === version ? "synced" : "pending_sync", ...confirmed };
 }
 
 export function sameDetails(a: EventDetails, b: EventDetails): boolean {

@@ -5,10 +5,9 @@ import {
   GetItemCommand,
   type TransactWriteItem,
   TransactWriteItemsCommand,
-  UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import type { Intent } from "antrean";
-import { type CalendarEvent, EVENT_KEYS } from "./calendar-event.ts";
+import { type CalendarEvent, EVENT_KEYS, syncStateOf } from "./calendar-event.ts";
 import type { EventStore, NewEvent } from "./event-store.ts";
 
 /** Before each new try of a transaction that met another one. */
@@ -36,14 +35,7 @@ export function createDynamoEvents(table: string, client: DynamoDBClient = new D
       }
       return "contended";
     },
-    markSynced: async (event, providerRef) => {
-      try {
-        await client.send(syncedUpdate(event, providerRef, table));
-      } catch (error) {
-        // A newer version stands there by now, and its own job is on its way.
-        if (!isNamed(error, "ConditionalCheckFailedException")) throw error;
-      }
-    },
+    confirmation: (event, providerRef) => confirmationOf(event, providerRef, table),
   };
 }
 
@@ -74,37 +66,38 @@ function putOf({ version, details, ...key }: NewEvent, table: string): TransactW
       TableName: table,
       Key: keyOf(key),
       ConditionExpression: "attribute_not_exists(#version) OR #version < :version",
-      UpdateExpression: "SET #version = :version, #details = :details, #syncState = :pending",
-      ExpressionAttributeNames: { "#version": "version", "#details": "details", "#syncState": "syncState" },
+      UpdateExpression: "SET #version = :version, #details = :details",
+      ExpressionAttributeNames: { "#version": "version", "#details": "details" },
       ExpressionAttributeValues: {
         ":version": { N: String(version) },
         ":details": {
           M: Object.fromEntries(Object.entries(details).map(([name, text]) => [name, { S: text }])),
         },
-        ":pending": { S: "pending_sync" },
       },
     },
   };
 }
 
-function syncedUpdate(event: CalendarEvent, providerRef: string, table: string): UpdateItemCommand {
-  return new UpdateItemCommand({
-    TableName: table,
-    Key: keyOf(event),
-    ConditionExpression: "#version = :version",
-    UpdateExpression: "SET #syncState = :synced, #syncedVersion = :version, #providerRef = :providerRef",
-    ExpressionAttributeNames: {
-      "#version": "version",
-      "#syncState": "syncState",
-      "#syncedVersion": "syncedVersion",
-      "#providerRef": "providerRef",
+/**
+ * By the confirmed version and not by the user's: a newer one that was saved during the call takes nothing from
+ * what the provider has confirmed, and its own job is on its way.
+ */
+function confirmationOf(event: CalendarEvent, providerRef: string, table: string): TransactWriteItem {
+  return {
+    Update: {
+      TableName: table,
+      Key: keyOf(event),
+      ConditionExpression:
+        "attribute_exists(#version) AND (attribute_not_exists(#syncedVersion) OR #syncedVersion <= :version)",
+      UpdateExpression: "SET #syncedVersion = :version, #providerRef = :providerRef",
+      ExpressionAttributeNames: {
+        "#version": "version",
+        "#syncedVersion": "syncedVersion",
+        "#providerRef": "providerRef",
+      },
+      ExpressionAttributeValues: { ":version": { N: String(event.version) }, ":providerRef": { S: providerRef } },
     },
-    ExpressionAttributeValues: {
-      ":version": { N: String(event.version) },
-      ":synced": { S: "synced" },
-      ":providerRef": { S: providerRef },
-    },
-  });
+  };
 }
 
 function keyOf({ tenantId, eventId }: Pick<CalendarEvent, "tenantId" | "eventId">): Item {
@@ -115,24 +108,20 @@ function decode(item: Item): CalendarEvent {
   const details = item.details?.M ?? {};
   const text = (value: AttributeValue | undefined) => value?.S ?? "";
   const { syncedVersion, providerRef } = item;
+  const version = Number(item.version?.N);
   return {
     tenantId: text(item.tenantId),
     eventId: text(item.eventId),
-    version: Number(item.version?.N),
+    version,
     details: {
       title: text(details.title),
       startsAt: text(details.startsAt),
       endsAt: text(details.endsAt),
       status: text(details.status) === "cancelled" ? "cancelled" : "confirmed",
     },
-    sync: {
-      state: text(item.syncState) === "synced" ? "synced" : "pending_sync",
+    sync: syncStateOf(version, {
       ...(syncedVersion?.N !== undefined && { syncedVersion: Number(syncedVersion.N) }),
       ...(providerRef?.S !== undefined && { providerRef: providerRef.S }),
-    },
+    }),
   };
-}
-
-function isNamed(error: unknown, name: string): boolean {
-  return typeof error === "object" && error !== null && "name" in error && error.name === name;
 }

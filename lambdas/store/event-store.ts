@@ -13,8 +13,12 @@ export interface EventStore {
    * - `contended`: neither was written, several times in a row, since others wrote at the same time.
    */
   saveWithJob(event: NewEvent, job: Intent): Promise<"saved" | "taken" | "contended">;
-  /** The provider has confirmed this version. Changes nothing where a newer version was saved meanwhile. */
-  markSynced(event: CalendarEvent, providerRef: string): Promise<void>;
+  /**
+   * For `ctx.commit`: notes that the provider has confirmed this version, whatever newer one the user has saved
+   * meanwhile. Its form is that of the store which the job's row is in. It refuses where the event is gone or a
+   * newer version was confirmed before.
+   */
+  confirmation(event: CalendarEvent, providerRef: string): unknown;
 }
 
 export type NewEvent = Omit<CalendarEvent, "sync">;

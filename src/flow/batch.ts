@@ -1,16 +1,20 @@
 import type { PayloadRead } from "../job/contract.ts";
 import type { NewJob } from "../job/edges.ts";
 import type { Asking } from "../job/finding.ts";
+import type { HeldLock } from "../job/lock.ts";
 import type { Mark } from "../job/mark.ts";
 import type { IncomingMessage } from "../job/message.ts";
 import type { JobRow } from "../job/row.ts";
 import type { JobRef } from "../ports/events.ts";
+import type { Lease } from "./lease.ts";
 import { type BoundHandler, type ConsumerParts, describe } from "./parts.ts";
 
 /** One copy of a job's message. */
 export interface Copy {
   readonly messageId: string;
   readonly mark: Mark | undefined;
+  /** It is the row's own DLQ copy, back in the queue. */
+  readonly letter?: boolean;
   readonly message: IncomingMessage;
 }
 
@@ -32,6 +36,13 @@ export interface Runnable extends Delivery {
 export interface Owned {
   readonly delivery: Runnable;
   readonly row: JobRow;
+  /** Held for it, where it has a lock key. */
+  readonly lock?: HeldLock;
+}
+
+/** An owned delivery that may run: nothing in its row or payload speaks against it. */
+export interface Ready extends Owned {
+  readonly payload: unknown;
 }
 
 /** A delivery on whose row an owner died, as its row was seen. */
@@ -41,14 +52,15 @@ export interface Suspect {
 }
 
 /**
- * One invocation's records and what became of their messages. A message is left unless somebody said that
- * its outcome is durable: forgetting one is a redelivery, never a loss (I8).
+ * Records that share a lease, and what became of their messages: one invocation's on Lambda, one job's in
+ * the worker process. A message is left unless somebody said that its outcome is durable: forgetting one is a
+ * redelivery, never a loss (I8).
  */
-export interface Batch {
+export interface Batch extends Lease {
   readonly parts: ConsumerParts;
   readonly startedAtMs: number;
-  /** The invocation's end by this host's clock: every lease ends here. */
-  readonly deadlineMs: number;
+  /** Handlers that did not stop: once the rest has ended, this process does. */
+  readonly stuck: JobRef[];
   acknowledge(copies: readonly Copy[]): void;
   /** Acknowledged messages that SQS still holds; taking them marks them as deleted. */
   takeAcknowledged(): readonly IncomingMessage[];
@@ -56,14 +68,14 @@ export interface Batch {
   left(): readonly string[];
 }
 
-export function openBatch(messages: readonly IncomingMessage[], remainingMs: number, parts: ConsumerParts): Batch {
-  const startedAtMs = parts.runtime.now();
+export function openBatch(messages: readonly IncomingMessage[], lease: Lease, parts: ConsumerParts): Batch {
   const acknowledged = new Set<IncomingMessage>();
   const deleted = new Set<IncomingMessage>();
   return {
+    ...lease,
     parts,
-    startedAtMs,
-    deadlineMs: startedAtMs + remainingMs,
+    startedAtMs: parts.runtime.now(),
+    stuck: [],
     acknowledge: (copies) => {
       for (const { message } of copies) acknowledged.add(message);
     },

@@ -3,7 +3,7 @@ import { type Finding, judge } from "../job/finding.ts";
 import type { Mark } from "../job/mark.ts";
 import type { JobRow } from "../job/row.ts";
 import type { WriteAnswer } from "../job/transition.ts";
-import { type Batch, type Delivery, leave, type Owned, type Runnable, type Suspect } from "./batch.ts";
+import { type Batch, type Delivery, guarded, leave, type Owned, type Runnable, type Suspect } from "./batch.ts";
 import { closeFinding } from "./closing.ts";
 import { createAll, transitionAll } from "./persist.ts";
 
@@ -28,7 +28,7 @@ interface Candidate {
  * The ordinary claim: all pending ones at once. What it can't have is judged by the row that stood there;
  * everything but suspects and lost races is closed here.
  */
-export async function claimAll(deliveries: readonly Runnable[], batch: Batch): Promise<Claims> {
+async function claimAll(deliveries: readonly Runnable[], batch: Batch): Promise<Claims> {
   const owned: Owned[] = [];
   const suspects: Suspect[] = [];
   let open: readonly Candidate[] = deliveries.map((delivery) => ({
@@ -69,6 +69,16 @@ export async function claimAll(deliveries: readonly Runnable[], batch: Batch): P
   return { owned, suspects };
 }
 
+/** A claim that throws leaves its messages; what it had claimed before is taken over after its lease. */
+export async function claimGuarded(deliveries: readonly Runnable[], batch: Batch): Promise<Claims> {
+  try {
+    return await claimAll(deliveries, batch);
+  } catch (error) {
+    for (const delivery of deliveries) leave(batch, delivery, "claim", error);
+    return { owned: [], suspects: [] };
+  }
+}
+
 type Next =
   | { readonly kind: "closed" }
   | { readonly kind: "insert" }
@@ -90,7 +100,8 @@ async function follow(candidate: Candidate, finding: Finding, batch: Batch): Pro
       return { kind: "again", candidate: { ...candidate, orphanLooks: orphanLooks + 1 } };
     }
   }
-  await closeFinding(delivery, finding, batch);
+  // Its mates may be claimed already: a throw here would leave them running until their lease ends (I7).
+  await guarded(batch, delivery, "closing", () => closeFinding(delivery, finding, batch));
   return { kind: "closed" };
 }
 

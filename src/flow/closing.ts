@@ -1,9 +1,11 @@
-import { LONGEST_COPY_MS } from "../job/edges.ts";
+import { LONGEST_COPY_MS, replay } from "../job/edges.ts";
 import type { Finding } from "../job/finding.ts";
 import type { JobRow } from "../job/row.ts";
 import { type Batch, type Copy, type Delivery, deliveryRef, leave } from "./batch.ts";
 import { buryCopy, buryMessage } from "./bury.ts";
-import { sendCopies } from "./send.ts";
+import { refOf } from "./parts.ts";
+import { transitionOne } from "./persist.ts";
+import { sendCopies, sendRows } from "./send.ts";
 
 /** What becomes of a delivery whose row is not to be had: nothing runs, the row is not written. */
 export type Closed = Exclude<Finding, { readonly kind: "suspect" | "due" }>;
@@ -33,6 +35,8 @@ export async function closeFinding(delivery: Delivery, finding: Closed, batch: B
       await buryCopy(finding.row, message, batch.parts);
       return batch.acknowledge(delivery.copies);
     }
+    case "redriven":
+      return reopen(delivery, finding.row, batch);
     case "busy": {
       // The owner's own message stays: should the owner die, it is the first to come back.
       const others = delivery.copies.filter(({ messageId }) => messageId !== finding.carrier);
@@ -46,6 +50,26 @@ export async function closeFinding(delivery: Delivery, finding: Closed, batch: B
       }
       return waitOn(delivery, finding.row, finding.atMs, batch);
   }
+}
+
+/**
+ * Its DLQ copy came back: a replay. The row moves first and a fresh copy follows, so that what runs is the new
+ * generation's own message; this one is of the old generation from here on.
+ */
+async function reopen(delivery: Delivery, dead: JobRow, batch: Batch): Promise<void> {
+  const { parts } = batch;
+  const { runtime, times, events } = parts;
+  const later = { nowMs: runtime.now(), token: runtime.token(), wait: runtime.token() };
+  const answer = await transitionOne(parts, replay(dead, later, times));
+  // Another copy or an operator was faster, or nobody can say: this message comes again and asks.
+  if (answer.kind !== "won") {
+    return leave(batch, delivery, "replay", answer.kind === "failed" ? answer.error : "lost a race");
+  }
+  const { row } = answer;
+  const [sent] = await sendRows([{ row, delayMs: 0 }], parts);
+  const dispatched = sent?.kind === "sent";
+  events.emit({ type: "replayed", job: refOf(row), generation: row.generation, by: "redrive", dispatched });
+  batch.acknowledge(delivery.copies);
 }
 
 /** The current copy came early: it waits on as a fresh copy of itself. */

@@ -1,10 +1,14 @@
+import type { Input, JobContract, Schema } from "../job/contract.ts";
 import { tenantOf } from "../job/envelope.ts";
 import type { Ended } from "../job/outcome.ts";
-import type { JobRow } from "../job/row.ts";
 import type { Runtime } from "../ports/runtime.ts";
-import type { BoundHandler } from "./parts.ts";
+import type { Batch, Ready } from "./batch.ts";
+import type { Child, Committer } from "./commit.ts";
+import type { Keeper } from "./lease.ts";
+import type { EnqueueOptions } from "./prepare.ts";
+import type { Receipt } from "./produce.ts";
 
-/** What a handler is told beside its payload. `Deps` is what the consumer's `context` made. */
+/** What a handler is told beside its payload, and what it can do. `Deps` is what the consumer's `context` made. */
 export interface JobContext<Deps = unknown> {
   readonly deps: Deps;
   readonly jobId: string;
@@ -19,33 +23,86 @@ export interface JobContext<Deps = unknown> {
   readonly maxAttempts: number;
   readonly traceId: string | undefined;
   readonly traceparent: string | undefined;
-  /** Aborts when the handler's time is over, before the lease ends. Give it to fetch. */
+  /**
+   * Aborts when the handler's time is over or its lease is lost, and in a worker process that ends. Give it
+   * to fetch. What has not ended a second later is left behind, and its process ends. On Node 20 don't join it
+   * by AbortSignal.any with AbortSignal.timeout: once the garbage collector has run, that never fires.
+   */
   readonly signal: AbortSignal;
+  /** Strictly larger with every holder of this job's lock: for a provider that can refuse an older one. */
+  readonly fence: number | undefined;
+  /**
+   * The handler's own DynamoDB writes (entries of a TransactWriteItems), this job's success and the lock's
+   * release in one transaction: exactly once. It ends the job; what is thrown afterwards is only logged.
+   *
+   * @throws AntreanError `lease-lost`: another owner has the job; nothing was written
+   * @throws CommitRefusedError: a condition of these items failed; nothing was written
+   */
+  commit(items: readonly unknown[], result?: unknown, children?: readonly Child[]): Promise<void>;
+  /** A job after this one. Where it has no key of its own, a parent that runs again does not double it. */
+  enqueue<S extends Schema>(contract: JobContract<S>, payload: Input<S>, options?: EnqueueOptions): Promise<Receipt>;
 }
 
-/** Kept back from a lease for writing what came of the job. */
-export const SETTLE_RESERVE_MS = 2_000;
+/** Between the abort of its signal and the word that a handler does not stop. */
+export const GRACE_MS = 1_000;
 
-/** Runs one handler to its end. Never throws: an error is how it ended. */
+/** `stuck`: its time is over, it was told so, and its promise has not ended. */
+export type Run = Ended | { readonly kind: "stuck" };
+
+/** Runs one handler to its end, or to the end of its time. Never throws: an error is how it ended. */
 export async function execute(
-  row: JobRow,
-  payload: unknown,
-  handler: BoundHandler,
-  deadlineMs: number,
-  runtime: Runtime,
-): Promise<Ended> {
-  const timeLeftMs = deadlineMs - runtime.now() - SETTLE_RESERVE_MS;
-  const { signal, cancel } = runtime.timeout(Math.max(0, Math.min(handler.timeoutMs, timeLeftMs)));
+  ready: Ready,
+  batch: Batch,
+  committer: Committer,
+  keeper: Keeper,
+  handler: (context: JobContext) => unknown,
+): Promise<Run> {
+  const { runtime } = batch.parts;
+  const timer = runtime.timeout(batch.runMs(ready.delivery.handler.timeoutMs));
+  const signal = firstOf(timer.signal, keeper.signal);
+  const over = new AbortController();
   try {
-    return { kind: "returned", value: await handler.run(payload, contextOf(row, handler, signal)) };
-  } catch (error) {
-    return { kind: "threw", error };
+    const run = end(() => handler(contextOf(ready, signal, committer))).then(async (ended) => {
+      await committer.idle();
+      return ended;
+    });
+    return await Promise.race([run, stuck(signal, over.signal, runtime)]);
   } finally {
-    cancel();
+    timer.cancel();
+    over.abort();
   }
 }
 
-function contextOf(row: JobRow, handler: BoundHandler, signal: AbortSignal): JobContext {
+/** As AbortSignal.any, whose signals Node 20 may collect while a handler of hours still listens. */
+function firstOf(...sources: readonly AbortSignal[]): AbortSignal {
+  const first = new AbortController();
+  for (const source of sources) {
+    const pass = () => first.abort(source.reason);
+    if (source.aborted) pass();
+    else source.addEventListener("abort", pass, { once: true });
+  }
+  return first.signal;
+}
+
+/** A handler that is no async function may throw at once. */
+async function end(handler: () => unknown): Promise<Ended> {
+  try {
+    return { kind: "returned", value: await handler() };
+  } catch (error) {
+    return { kind: "threw", error };
+  }
+}
+
+async function stuck(signal: AbortSignal, over: AbortSignal, runtime: Runtime): Promise<Run> {
+  await new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await runtime.sleep(GRACE_MS, over);
+  return { kind: "stuck" };
+}
+
+function contextOf({ row, lock, delivery }: Ready, signal: AbortSignal, committer: Committer): JobContext {
   const { envelope, jobId, attempt } = row;
   return {
     deps: undefined,
@@ -55,9 +112,13 @@ function contextOf(row: JobRow, handler: BoundHandler, signal: AbortSignal): Job
     key: envelope.idempotencyKey,
     idempotencyKey: jobId,
     attempt,
-    maxAttempts: handler.retry.maxAttempts,
+    maxAttempts: delivery.handler.retry.maxAttempts,
     traceId: envelope.traceId,
     traceparent: envelope.traceparent,
     signal,
+    fence: lock?.fence,
+    commit: committer.commit,
+    enqueue: (contract, payload, options) =>
+      committer.enqueue({ contract, payload, ...(options && { options }) } as Child),
   };
 }

@@ -4,7 +4,9 @@ import type { RowTimes } from "../job/edges.ts";
 import { tenantOf } from "../job/envelope.ts";
 import type { JobRow } from "../job/row.ts";
 import type { Events, JobRef } from "../ports/events.ts";
+import type { Inbox } from "../ports/inbox.ts";
 import type { JobStore } from "../ports/job-store.ts";
+import type { LockStore } from "../ports/lock-store.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Transport } from "../ports/transport.ts";
 import type { JobContext } from "./execute.ts";
@@ -19,11 +21,16 @@ export interface Parts {
 }
 
 export interface ConsumerParts extends Parts {
+  readonly locks: LockStore;
   /** The logical queue that the messages come from. */
   readonly queue: string;
   /** Names this process in logs and DLQ entries. */
   readonly worker: string;
   readonly handlers: ReadonlyMap<string, BoundHandler>;
+}
+
+export interface WorkerParts extends ConsumerParts {
+  readonly inbox: Inbox;
 }
 
 /** A handler that has its dependencies. */
@@ -33,6 +40,10 @@ export interface BoundHandler {
   /** Its signal aborts after so long. */
   readonly timeoutMs: number;
   readonly run: (payload: unknown, context: JobContext) => unknown;
+  /** The domain's own word on freshness, asked under the lock. */
+  readonly isCurrent: ((payload: unknown, context: JobContext) => unknown) | undefined;
+  /** What is done where the effect of an earlier attempt may have happened. Default `retry`. */
+  readonly onUncertain: "retry" | "park" | ((payload: unknown, context: JobContext) => unknown);
 }
 
 export function refOf(row: JobRow): JobRef {

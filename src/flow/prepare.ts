@@ -1,4 +1,5 @@
 import { asJson, type Input, type JobContract, type Schema } from "../job/contract.ts";
+import { type Duration, durationMs } from "../job/duration.ts";
 import { enqueue as enqueueEdge } from "../job/edges.ts";
 import { DEFAULT_TENANT, decodeEnvelope, type Envelope, encodeEnvelope } from "../job/envelope.ts";
 import {
@@ -11,17 +12,27 @@ import {
 import { jobIdOf, payloadHashOf } from "../job/identity.ts";
 import { encodeJson, isWellFormed, type Json, utf8Bytes } from "../job/json.ts";
 import { MAX_KEY_BYTES, MAX_TENANT_BYTES } from "../job/limits.ts";
+import { isTerminal, type State } from "../job/row.ts";
 import type { Creation } from "../job/transition.ts";
 import type { Parts } from "./parts.ts";
+import type { Recent } from "./recent.ts";
 
 export interface ProducerParts extends Parts {
   /** Written into envelopes as `producer`. */
   readonly name?: string | undefined;
   /** `required`: an enqueue without a tenant is refused. Default: the tenant is `default`. */
   readonly tenants?: "required" | "default" | undefined;
+  /** Holds off repeats of what this process has just enqueued. Default: every enqueue asks the table. */
+  readonly recent?: Recent | undefined;
 }
 
 export interface EnqueueOptions {
+  /** Start then and not before: any time ahead. A time that has passed means now. */
+  readonly runAt?: Date | string;
+  /** As `runAt`, counted from now. Give one of the two. */
+  readonly delay?: Duration;
+  /** Only for contracts of `everyTime()`: names this enqueue, so that it can be repeated safely. */
+  readonly key?: string;
   readonly tenantId?: string;
   /** When the cause happened. Default: now. ISO 8601. */
   readonly occurredAt?: string;
@@ -30,6 +41,13 @@ export interface EnqueueOptions {
   readonly traceparent?: string;
   /** How many jobs led to this one. Default 0, at most 100. */
   readonly hops?: number;
+  /**
+   * A job that was enqueued before and has ended in one of these states is opened again: same row, next
+   * generation, attempts from the beginning, now or at `runAt`. Its stored envelope runs, so the payload must
+   * be the same, or it is a KeyConflictError. Default none: a repeat is a duplicate, whatever became of the
+   * first. Has no meaning for `intent` and for the children of a commit, which only create.
+   */
+  readonly restart?: readonly State[];
 }
 
 export interface EnqueueRequest<S extends Schema = Schema> {
@@ -42,6 +60,8 @@ export interface EnqueueRequest<S extends Schema = Schema> {
 export interface Prepared {
   readonly creation: Creation;
   readonly jobId: string;
+  /** The states from which it may be opened again. */
+  readonly restart: readonly State[];
 }
 
 /** Everything that can be wrong with an enqueue is found out here, before anything is written or sent. */
@@ -60,16 +80,20 @@ export async function prepare(request: EnqueueRequest, parts: ProducerParts): Pr
   const tenantId = options.tenantId ?? (parts.tenants === "required" ? "" : DEFAULT_TENANT);
   const parsed = await contract.validate(payload.json);
   if (!parsed.ok) throw unstable(contract, parsed.issues);
-  const { key, lockKey, version } = derive(contract, parsed.payload, messageId);
-  const issues = inputIssues({ tenantId, key, lockKey, version });
+  const derived = derive(contract, parsed.payload, messageId);
+  const { lockKey, version } = derived;
+  const key = (contract.everyTime ? options.key : undefined) ?? derived.key;
+  const issues = inputIssues({ tenantId, key, lockKey, version, restart: options.restart ?? [] });
   if (issues.length > 0) throw new InvalidInputError(issues);
 
   const nowMs = runtime.now();
+  const startAtMs = startOf(options, nowMs);
   const envelope: Envelope = {
     messageId,
     jobType: contract.type,
     schemaVersion: contract.version,
     occurredAt: options.occurredAt ?? new Date(nowMs).toISOString(),
+    scheduledAt: startAtMs > nowMs ? new Date(startAtMs).toISOString() : undefined,
     producer: parts.name,
     traceId: options.traceId,
     traceparent: options.traceparent,
@@ -85,9 +109,26 @@ export async function prepare(request: EnqueueRequest, parts: ProducerParts): Pr
   const identity = { tenantId, jobType: contract.type, key };
   const payloadHash = payloadHashOf(contract.version, payload.json);
   const job = { identity, envelope, payloadHash, lockKey, version, queue: contract.queue };
-  const creation = enqueueEdge(job, { nowMs, token: runtime.token(), wait: runtime.token() }, times);
-  return { creation, jobId: jobIdOf(identity) };
+  const creation = enqueueEdge(
+    job,
+    { nowMs, token: runtime.token(), wait: runtime.token(), delayMs: startAtMs - nowMs },
+    times,
+  );
+  return { creation, jobId: jobIdOf(identity), restart: options.restart ?? [] };
 }
+
+/** `runAt` or `delay` as a time; now where it has passed. */
+function startOf({ runAt, delay }: EnqueueOptions, nowMs: number): number {
+  if (runAt !== undefined && delay !== undefined) {
+    throw new InvalidInputError([{ path: "runAt", message: "and `delay` say the same: give one of the two" }]);
+  }
+  const atMs = delay === undefined ? new Date(runAt ?? nowMs).getTime() : nowMs + durationMs(delay, "delay");
+  if (!(atMs <= MAX_START_MS)) throw new InvalidInputError([{ path: "runAt", message: "is not a time" }]);
+  return Math.max(nowMs, atMs);
+}
+
+/** The year 9999, after which ISO 8601 needs six digits. */
+const MAX_START_MS = 253_402_300_799_000;
 
 /** A contract's function that throws has refused this payload, and no other of the same call. */
 function derive(contract: JobContract, payload: unknown, messageId: string) {
@@ -129,6 +170,7 @@ function inputIssues(input: {
   readonly key: unknown;
   readonly lockKey: unknown;
   readonly version: unknown;
+  readonly restart: readonly State[];
 }): readonly Issue[] {
   const text = (path: string, value: unknown, maxBytes: number): readonly Issue[] => {
     if (typeof value !== "string" || value === "") return [{ path, message: "must be a text that is not empty" }];
@@ -136,12 +178,13 @@ function inputIssues(input: {
     const bytes = utf8Bytes(value);
     return bytes > maxBytes ? [{ path, message: `is ${bytes} bytes; at most ${maxBytes} are taken` }] : [];
   };
-  const { tenantId, key, lockKey, version } = input;
+  const { tenantId, key, lockKey, version, restart } = input;
   const isWhole = version === undefined || Number.isSafeInteger(version);
   return [
     ...text("tenantId", tenantId, MAX_TENANT_BYTES),
     ...text("key", key, MAX_KEY_BYTES),
     ...(lockKey === undefined ? [] : text("lock", lockKey, MAX_KEY_BYTES)),
     ...(isWhole ? [] : [{ path: "supersedes", message: "must be a whole number" }]),
+    ...(restart.every(isTerminal) ? [] : [{ path: "restart", message: "names states in which a job has ended" }]),
   ];
 }

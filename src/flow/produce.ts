@@ -4,14 +4,18 @@ import { identityOf, type JobRow, type State } from "../job/row.ts";
 import { type Parts, refOf } from "./parts.ts";
 import { createAll } from "./persist.ts";
 import { type EnqueueRequest, type Prepared, type ProducerParts, prepare } from "./prepare.ts";
+import { restartAll, sameJob, wantsRestart } from "./restart.ts";
 import { sendRows } from "./send.ts";
 
 /** What became of an enqueue. */
 export interface Receipt {
   readonly jobId: string;
-  /** `accepted`: the row was written now. `duplicate`: it was there; nothing was written or sent. */
-  readonly status: "accepted" | "duplicate";
-  /** The row's state as this call saw it. */
+  /**
+   * `accepted`: the row was written now. `restarted`: it was there, finished, and was opened again.
+   * `duplicate`: it was there; nothing was written or sent.
+   */
+  readonly status: "accepted" | "restarted" | "duplicate";
+  /** The row's state as this call saw it; of a duplicate that the producer's cache held off, as it saw it last. */
   readonly state: State;
   /**
    * Whether SQS confirmed this call's message. False is no failure: the sweep sends what was accepted, and a
@@ -26,46 +30,66 @@ export interface Rejection {
   readonly error: AntreanError;
 }
 
-/** validate -> identity and hash -> conditional put -> send -> receipt. */
+/**
+ * validate -> identity and hash -> conditional put, or the next generation where that is asked for -> send ->
+ * receipt. What this process has just enqueued it may answer by itself.
+ */
 export async function enqueueMany(
   requests: readonly EnqueueRequest[],
   parts: ProducerParts,
 ): Promise<readonly (Receipt | Rejection)[]> {
-  const prepared = await Promise.all(requests.map((request) => prepareOrReject(request, parts)));
+  const all = await Promise.all(requests.map((request) => prepareOrReject(request, parts)));
+  const prepared = all.filter((one): one is Prepared => "creation" in one);
+  const recent = new Map(prepared.map((one) => [one, recentState(one, parts)]));
+  const asking = prepared.filter((one) => recent.get(one) === undefined);
   const first = new Map<string, Prepared>();
-  for (const one of prepared) if ("creation" in one && !first.has(one.jobId)) first.set(one.jobId, one);
+  for (const one of asking) if (!first.has(one.jobId)) first.set(one.jobId, one);
   const unique = [...first.values()];
   const answers = await createAll(
     parts,
     unique.map(({ creation }) => creation),
   );
   const written = new Map(unique.map(({ jobId }, at) => [jobId, answers[at]]));
-  const accepted = answers.flatMap((answer) => (answer.kind === "won" ? [{ row: answer.row, delayMs: 0 }] : []));
-  const sent = await sendRows(accepted, parts);
-  const dispatched = new Set(accepted.flatMap(({ row }, at) => (sent[at]?.kind === "sent" ? [row.jobId] : [])));
+  const restarted = await restartAll(
+    asking.flatMap((asked) => {
+      const answer = written.get(asked.jobId);
+      return answer?.kind === "lost" && answer.stored ? [{ asked, stored: answer.stored }] : [];
+    }),
+    parts,
+  );
+  const opened = [...answers, ...[...restarted.values()].map(({ answer }) => answer)].flatMap((answer) =>
+    answer?.kind === "won" ? [{ row: answer.row, delayMs: delayOf(answer.row, parts) }] : [],
+  );
+  const sent = await sendRows(opened, parts);
+  const dispatched = new Set(opened.flatMap(({ row }, at) => (sent[at]?.kind === "sent" ? [row.jobId] : [])));
 
-  return prepared.map((one) => {
+  return all.map((one) => {
     if (!("creation" in one)) return one;
-    const answer = written.get(one.jobId);
+    const seen = recent.get(one);
+    if (seen) return receiptOf({ ...one.creation.row, state: seen }, "duplicate", false, parts);
+    const restart = restarted.get(one.jobId);
+    const answer =
+      restart && (restart.asked === one || restart.answer.kind !== "failed") ? restart.answer : written.get(one.jobId);
     const stored = answer?.kind === "won" ? answer.row : answer?.kind === "lost" ? answer.stored : undefined;
     if (!stored) return rejected(unavailable(answer?.kind === "failed" ? answer.error : undefined));
-    const mine = answer?.kind === "won" && first.get(one.jobId) === one;
-    if (!mine && conflicts(one.creation.row, stored))
+    const mine = answer?.kind === "won" && (restart?.asked ?? first.get(one.jobId)) === one;
+    const duplicate = { asked: one, stored };
+    if (!mine && (conflicts(one.creation.row, stored) || (wantsRestart(duplicate) && !sameJob(duplicate))))
       return rejected(new KeyConflictError(stored.envelope.jobType, one.jobId));
-    const receipt = {
-      jobId: one.jobId,
-      status: mine ? "accepted" : "duplicate",
-      state: stored.state,
-      dispatched: mine && dispatched.has(one.jobId),
-    } as const;
-    parts.events.emit({
-      type: "enqueued",
-      job: refOf(stored),
-      status: receipt.status,
-      dispatched: receipt.dispatched,
-    });
-    return receipt;
+    const status = !mine ? "duplicate" : restart ? "restarted" : "accepted";
+    if (mine) parts.recent?.remember(one.jobId, one.creation.row.payloadHash, stored.state);
+    return receiptOf(stored, status, mine && dispatched.has(one.jobId), parts);
   });
+}
+
+function receiptOf(row: JobRow, status: Receipt["status"], dispatched: boolean, { events }: Parts): Receipt {
+  events.emit({ type: "enqueued", job: refOf(row), status, dispatched });
+  return { jobId: row.jobId, status, state: row.state, dispatched };
+}
+
+/** The state as this process saw it last. A restart asks for the present one, which only the row knows. */
+function recentState({ jobId, creation, restart }: Prepared, { recent }: ProducerParts): State | undefined {
+  return restart.length > 0 ? undefined : recent?.find(jobId, creation.row.payloadHash);
 }
 
 /** As `enqueueMany` for one; throws what that one was refused for. */
@@ -76,10 +100,14 @@ export async function enqueue(request: EnqueueRequest, parts: ProducerParts): Pr
   return answer;
 }
 
-/** Sends the message of a row that a caller's own transaction has put. */
-export async function dispatch({ creation }: Prepared, parts: Parts): Promise<boolean> {
-  const [answer] = await sendRows([{ row: creation.row, delayMs: 0 }], parts);
-  return answer?.kind === "sent";
+/** Sends the messages of rows that a caller's own transaction has put. True: SQS confirmed it. */
+export async function dispatchAll(prepared: readonly Prepared[], parts: Parts): Promise<readonly boolean[]> {
+  const rows = prepared.map(({ creation }) => ({ row: creation.row, delayMs: delayOf(creation.row, parts) }));
+  return (await sendRows(rows, parts)).map(({ kind }) => kind === "sent");
+}
+
+function delayOf({ claimableAtMs = 0 }: JobRow, { runtime }: Parts): number {
+  return Math.max(0, claimableAtMs - runtime.now());
 }
 
 function conflicts(mine: JobRow, stored: JobRow): boolean {

@@ -2,7 +2,7 @@ import { decodeEnvelope, type Envelope, encodeEnvelope, type Readable, tenantOf 
 import type { Issue } from "../job/errors.ts";
 import { type Identity, jobIdOf, payloadHashOf } from "../job/identity.ts";
 import { MARK_ATTRIBUTE, parseMark } from "../job/mark.ts";
-import type { IncomingMessage } from "../job/message.ts";
+import { type IncomingMessage, isRowsLetter } from "../job/message.ts";
 import type { Copy, Delivery, Runnable } from "./batch.ts";
 import type { BoundHandler, ConsumerParts } from "./parts.ts";
 
@@ -43,7 +43,8 @@ export async function readRecord(message: IncomingMessage, parts: ConsumerParts)
     ];
     return unreadable("invalid-envelope", issues, envelope);
   }
-  const copies: readonly [Copy] = [{ messageId: message.messageId, mark, message }];
+  const letter = isRowsLetter(message, mark);
+  const copies: readonly [Copy] = [{ messageId: message.messageId, mark, letter, message }];
   const identity = { tenantId: tenantOf(envelope), jobType: envelope.jobType, key: envelope.idempotencyKey };
   const handler = parts.handlers.get(envelope.jobType);
   if (!handler)

@@ -7,6 +7,7 @@ import type { SweepReport } from "../ports/events.ts";
 import { buryCopy, type Undertaker } from "./bury.ts";
 import { describe } from "./parts.ts";
 import { transitionAll } from "./persist.ts";
+import { readEach } from "./read-each.ts";
 import { sendRows } from "./send.ts";
 
 export interface SweepParts extends Undertaker {
@@ -89,7 +90,7 @@ async function sweepPage(cursor: Cursor, run: Run): Promise<boolean> {
       limit,
       ...(after !== undefined && { after }),
     });
-    if (page.jobIds.length > 0) await sweepRows(await readRows(page.jobIds, parts), run);
+    if (page.jobIds.length > 0) await sweepRows(await readEach(page.jobIds, "sweep", parts), run);
     cursor.after = page.next;
     return page.next !== undefined;
   } catch (error) {
@@ -100,23 +101,6 @@ async function sweepPage(cursor: Cursor, run: Run): Promise<boolean> {
       error: describe(error),
     });
     return false;
-  }
-}
-
-/** A row that can't be read, by a hand in the table, must not hide the others of its page. */
-async function readRows(jobIds: readonly string[], parts: SweepParts): Promise<readonly (JobRow | undefined)[]> {
-  try {
-    return await parts.store.readMany(jobIds);
-  } catch (error) {
-    if (jobIds.length === 1) {
-      parts.events.emit({ type: "left", job: undefined, during: `sweep of job ${jobIds[0]}`, error: describe(error) });
-      return [];
-    }
-    const { length } = jobIds;
-    const halves = [jobIds.slice(0, length / 2), jobIds.slice(length / 2)];
-    const rows: (JobRow | undefined)[] = [];
-    for (const half of halves) rows.push(...(await readRows(half, parts)));
-    return rows;
   }
 }
 

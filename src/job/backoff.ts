@@ -68,6 +68,17 @@ export function nextDelayMs(policy: RetryPolicy, attempt: number, random: number
   return Math.round(limited(wantedMs * (1 + JITTER * random)));
 }
 
+const LONGEST_CONTENTION_MS = 30_000;
+
+/**
+ * How long a job waits whose lock another one holds: 1, 2, 4 ... 30 s, from half to all of it, and never
+ * past the lock's end, but a second at least.
+ */
+export function contentionDelayMs(contentions: number, random: number, lockEndsInMs: number): number {
+  const wantedMs = Math.min(LONGEST_CONTENTION_MS, 1_000 * 2 ** Math.min(contentions, 10)) * (0.5 + random / 2);
+  return Math.round(Math.max(1_000, Math.min(wantedMs, lockEndsInMs)));
+}
+
 /** A fresh copy waits in SQS, which takes whole seconds up to 900 (B28). Rounded up: never early. */
 export const MAX_SQS_DELAY_SECONDS = 900;
 export function sqsDelaySeconds(delayMs: number): number {

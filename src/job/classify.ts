@@ -30,6 +30,8 @@ const CONNECTION_LOST = new Set([
 const TIMED_OUT = new Set(["TimeoutError", "AbortError", "RequestTimeout"]);
 /** AWS SDK v3 errors that mean "slower": https://docs.aws.amazon.com/general/latest/gr/api-retries.html */
 const THROTTLED = /Throttl|TooManyRequests|ProvisionedThroughputExceeded|RequestLimitExceeded|SlowDown|LimitExceeded/;
+/** Our own: what a handler asked for will be refused again. */
+const INVALID_CODES = new Set(["invalid-input", "invalid-payload", "payload-too-large", "key-conflict"]);
 const INVALID = new Set(["ValidationException", "ValidationError", "ZodError", "InvalidParameterValue"]);
 
 /**
@@ -54,6 +56,8 @@ function classifyOne(error: Shape): Classified | undefined {
   if (error.code === "permanent") return { class: "permanent", reason: text(error.reason) ?? "permanent" };
   const retryAfterMs = retryAfterOf(error);
   const later = retryAfterMs === undefined ? {} : { retryAfterMs };
+  if (INVALID_CODES.has(String(error.code))) return { class: "permanent", reason: String(error.code) };
+  if (error.code === "uncertain") return { class: "uncertain" };
   if (error.code === "transient") return { class: "transient", ...later };
   const code = text(error.code) ?? "";
   const name = text(error.name) ?? "";

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type RetryOptions, type RetryPolicy, retryPolicy } from "./backoff.ts";
+import { type Duration, durationMs } from "./duration.ts";
 import { jobTypePattern } from "./envelope.ts";
 import { AntreanError, type Issue } from "./errors.ts";
 import { type Json, nestsWithin } from "./json.ts";
@@ -32,6 +33,8 @@ export interface JobOptions<S extends Schema, Old extends Record<number, Schema>
   /** The entity's version: once a newer one has started, an older one is skipped. Needs `lock`. */
   readonly supersedes?: (payload: Output<S>) => number;
   readonly retry?: RetryOptions;
+  /** Older than this, counted from its scheduled time or its enqueue, a job is buried as `expired` and not run. */
+  readonly deadline?: Duration;
   /** Logical queue. Default `default`. */
   readonly queue?: string;
   /** Default 65536, at most 262144. */
@@ -53,6 +56,9 @@ export interface JobContract<S extends Schema = Schema> {
   readonly queue: string;
   readonly retry: RetryPolicy;
   readonly maxPayloadBytes: number;
+  readonly deadlineMs: number | undefined;
+  /** Every enqueue is an effect of its own. */
+  readonly everyTime: boolean;
   /** Checks a payload of the newest version. */
   validate(payload: unknown): Promise<Validated<Output<S>>>;
   /** Reads a payload of any known version into one of the newest. */
@@ -125,6 +131,8 @@ export function defineJob<S extends Schema, Old extends Record<number, Schema> =
     version,
     queue,
     maxPayloadBytes,
+    deadlineMs: options.deadline === undefined ? undefined : durationMs(options.deadline, `${type}: deadline`),
+    everyTime: key === EVERY_TIME,
     retry: retryPolicy(options.retry),
     validate,
     read: async (from, raw) => {

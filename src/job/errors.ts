@@ -10,6 +10,10 @@ export type ErrorCode =
   | "key-conflict"
   | "configuration"
   | "store-unavailable"
+  | "lease-lost"
+  | "shutdown"
+  | "commit-twice"
+  | "commit-refused"
   | "transport-unavailable"
   | "permanent"
   | "transient";

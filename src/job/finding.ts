@@ -7,8 +7,12 @@ export interface Asking {
   readonly identity: Identity;
   readonly payloadHash: string;
   readonly schemaVersion: number;
-  /** The copies that one batch brought. */
-  readonly copies: readonly { readonly messageId: string; readonly mark: Mark | undefined }[];
+  /** The copies that one batch brought. `letter`: it is the row's DLQ copy, sent back by an operator. */
+  readonly copies: readonly {
+    readonly messageId: string;
+    readonly mark: Mark | undefined;
+    readonly letter?: boolean;
+  }[];
 }
 
 /** What the claim found, when it did not simply win. The table in design: one line, one kind. */
@@ -21,6 +25,8 @@ export type Finding =
   | { readonly kind: "already-done" }
   /** Dead, its copy not yet accepted by the DLQ, and this is the message that buried it. */
   | { readonly kind: "unaccepted-death"; readonly row: JobRow }
+  /** Dead, and an operator has sent its DLQ copy back to the queue: that is a replay. */
+  | { readonly kind: "redriven"; readonly row: JobRow }
   /** A live lease; `carrier` is the id of the owner's own message. */
   | { readonly kind: "busy"; readonly carrier: string | undefined }
   /** Pending, not due yet. Only the current copy may wait on by a fresh copy of itself. */
@@ -42,6 +48,7 @@ export function judge(asking: Asking, stored: JobRow | undefined, nowMs: number)
     case "cancelled":
       return { kind: "already-done" };
     case "dead":
+      if (isRedriven(asking, stored)) return { kind: "redriven", row: stored };
       return stored.agenda?.kind !== "dead" && isCarrier(asking, stored)
         ? { kind: "unaccepted-death", row: stored }
         : { kind: "already-done" };
@@ -68,6 +75,11 @@ function isCurrent(asking: Asking, stored: JobRow): boolean {
   return (
     asking.copies.some(({ mark }) => mark?.wait === stored.wait && mark !== undefined) || isCarrier(asking, stored)
   );
+}
+
+/** Of this very death: the copy of an earlier one must not open the row again. */
+function isRedriven(asking: Asking, stored: JobRow): boolean {
+  return asking.copies.some(({ letter, mark }) => letter && mark?.generation === stored.generation);
 }
 
 function isCarrier(asking: Asking, stored: JobRow): boolean {

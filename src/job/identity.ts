@@ -41,7 +41,7 @@ export function shardOf(jobId: string, shards: number): number {
 // The digits of parseInt(…, 32), so that shardOf can read them back. 5 bits a digit.
 const DIGITS = "0123456789abcdefghijklmnopqrstuv";
 
-function base32(bytes: Uint8Array): string {
+export function base32(bytes: Uint8Array): string {
   let bits = 0n;
   for (const byte of bytes) bits = (bits << 8n) | BigInt(byte);
   let text = "";

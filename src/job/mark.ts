@@ -23,6 +23,12 @@ export function parseMark(value: string | undefined): Mark | "garbled" | undefin
 }
 
 /**
+ * In the place of a wait, on the DLQ copy of a row: a terminal row has none. No token of ours reads so in
+ * practice, and it takes the DLQ's reason beside it to mean anything.
+ */
+export const FINAL_WAIT = "final";
+
+/**
  * A wait that the sweep wrote says so. The claim of such a message must move the agenda, which may lie
  * hours ahead by then; the claim of an ordinary message leaves it alone, since an index write is money.
  */

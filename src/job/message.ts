@@ -3,7 +3,7 @@ import { encodeEnvelope, type Readable, tenantOf } from "./envelope.ts";
 import { tenantGroupOf } from "./identity.ts";
 import { encodeJson, utf8Bytes } from "./json.ts";
 import { MAX_MESSAGE_BYTES } from "./limits.ts";
-import { formatMark, MARK_ATTRIBUTE } from "./mark.ts";
+import { FINAL_WAIT, formatMark, MARK_ATTRIBUTE, type Mark } from "./mark.ts";
 import type { JobRow } from "./row.ts";
 
 /** An SQS message attribute. `value` is base64 where `type` begins with `Binary`. */
@@ -59,7 +59,7 @@ export interface DeadLetter {
   readonly readable?: Readable | undefined;
 }
 
-const REASON_ATTRIBUTE = "antrean-reason";
+export const REASON_ATTRIBUTE = "antrean-reason";
 const DETAILS_ATTRIBUTE = "antrean";
 const MAX_ATTRIBUTES = 10;
 const MAX_DETAILS_BYTES = 8 * 1024;
@@ -93,13 +93,21 @@ export function messageBytes({ body, attributes }: Pick<OutgoingMessage, "body" 
   );
 }
 
-function bodyOf(row: JobRow): string {
+export function bodyOf(row: JobRow): string {
   return row.rawBody ?? encodeEnvelope(row.envelope);
 }
 
 /** A terminal row has no wait any more; its DLQ copy is known by its generation alone. */
 function markOf(row: JobRow): Attributes {
-  return { [MARK_ATTRIBUTE]: string(formatMark({ generation: row.generation, wait: row.wait ?? "final" })) };
+  return { [MARK_ATTRIBUTE]: string(formatMark({ generation: row.generation, wait: row.wait ?? FINAL_WAIT })) };
+}
+
+/**
+ * Whether this is the DLQ copy of a row, back in the queue by the console's redrive. A letter of a message
+ * that had no row (an orphan, a key conflict) keeps its sender's mark, if it had one, and is none.
+ */
+export function isRowsLetter({ attributes }: Pick<IncomingMessage, "attributes">, mark: Mark | undefined): boolean {
+  return mark?.wait === FINAL_WAIT && Object.hasOwn(attributes, REASON_ATTRIBUTE);
 }
 
 function markIn(message: IncomingMessage | undefined): Attributes {

@@ -45,6 +45,8 @@ export interface Circumstances {
   readonly nowMs: number;
   /** in [0, 1) */
   readonly random: number;
+  /** An effect that may have happened is not tried again. */
+  readonly park?: boolean;
 }
 
 export function decide(ended: Ended, circumstances: Circumstances): Outcome {
@@ -74,6 +76,10 @@ function decideError(error: unknown, circumstances: Circumstances): Outcome {
       error: { atMs, attempt, class: errorClass, name, message },
     };
   }
+  if (errorClass === "uncertain" && circumstances.park) {
+    const { attempt, nowMs: atMs } = circumstances;
+    return { kind: "dead", reason: "uncertain", error: { atMs, attempt, class: errorClass, name, message } };
+  }
   return again({ name, message, class: errorClass, retryAfterMs }, circumstances);
 }
 
@@ -100,7 +106,7 @@ function described(error: unknown): Pick<JobError, "name" | "message"> {
 }
 
 /** A result that JSON can't hold (a cycle, a bigint) is no reason to run a job again. */
-function resultOf(value: unknown): Json | undefined {
+export function resultOf(value: unknown): Json | undefined {
   if (value === undefined) return undefined;
   try {
     return asJson(value);

@@ -66,12 +66,18 @@ export interface JobRow {
   readonly carrier?: string;
   /** From when a claim may take the row: 0 at once, a start time, or a lease's end + skew. None when terminal. */
   readonly claimableAtMs?: number;
+  /** How often in a row its lock was held by another job. */
+  readonly contentions?: number;
+  /** Somebody cancelled it while it ran: honoured by the next edge that would let it run again. */
+  readonly cancelling?: boolean;
   /** Since when no consumer has known the type or version. */
   readonly deferredSinceMs?: number;
   /** How often the sweep has sent it since it was last claimed. */
   readonly dispatches: number;
   /** Held back once because the queue had a backlog. */
   readonly held?: boolean;
+  /** Its first message is sent by the table's stream, once the transaction that put the row has committed. */
+  readonly outbox?: boolean;
   /** What the handler returned. */
   readonly result?: Json;
   /** The result was over 32 KiB and was left out; the success stands. */
@@ -79,6 +85,8 @@ export interface JobRow {
   readonly errors: readonly JobError[];
   readonly createdAtMs: number;
   readonly finishedAtMs?: number;
+  /** When its present generation was to start first, where that is not the first one. Deadlines count from here. */
+  readonly reopenedAtMs?: number;
   readonly agenda?: Agenda;
   readonly expiresAtSeconds?: number;
 }

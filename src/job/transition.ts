@@ -1,21 +1,29 @@
 import type { JobRow, State } from "./row.ts";
 import { isExpired, isTerminal } from "./row.ts";
 
-/** The edges of a job's life; the chart is in docs/lifecycle.md, one function each in edges.ts. */
-export type Edge =
-  | "enqueue"
-  | "insert-claim"
-  | "insert-defer"
-  | "claim"
-  | "claim-alone"
-  | "defer"
-  | "release"
-  | "succeed"
-  | "skip"
-  | "retry"
-  | "bury"
-  | "bury-accepted"
-  | "touch";
+/** The edges of a job's life, one function each in edges.ts; docs/lifecycle.md shows them in a chart. */
+export const EDGES = [
+  "enqueue",
+  "insert-claim",
+  "insert-defer",
+  "claim",
+  "claim-alone",
+  "defer",
+  "release",
+  "extend",
+  "interrupt",
+  "succeed",
+  "skip",
+  "retry",
+  "bury",
+  "bury-accepted",
+  "break",
+  "replay",
+  "cancel",
+  "touch",
+] as const;
+
+export type Edge = (typeof EDGES)[number];
 
 /** A row that is put where none lives: condition "absent OR expired at `nowMs`". */
 export interface Creation {
@@ -33,6 +41,7 @@ export interface Guard {
   readonly token?: string;
   readonly touch?: string | null;
   readonly suspect?: null;
+  readonly cancelling?: null;
   readonly generation?: number;
   readonly payloadHash?: string;
   /** `claimableAtMs <= claimableBy`: the one comparison that asks the time. */
@@ -58,12 +67,17 @@ type PatchField =
   | "carrier"
   | "claimableAtMs"
   | "deferredSinceMs"
+  | "contentions"
+  | "cancelling"
+  | "generation"
   | "dispatches"
   | "held"
+  | "outbox"
   | "result"
   | "resultOmitted"
   | "errors"
   | "finishedAtMs"
+  | "reopenedAtMs"
   | "agenda"
   | "expiresAtSeconds";
 
@@ -121,6 +135,22 @@ export function answerRefusal(transition: Transition, stored: JobRow | undefined
   const mine = stored.token === (patch.token ?? guard.token);
   const wanted = patch.state ?? guard.state;
   return mine && (stored.state === wanted || isTerminal(stored.state))
+    ? { kind: "won", row: stored }
+    : { kind: "lost", stored };
+}
+
+/**
+ * The same for a write that is a part of a transaction. The owner may have settled the row by itself as well,
+ * under the same token, and then the rest of the transaction stands nowhere: so it must be this very end, at
+ * this very time.
+ */
+export function answerCommitRefusal(
+  transition: Transition,
+  stored: JobRow | undefined,
+): Exclude<WriteAnswer, { kind: "failed" }> {
+  const { state, finishedAtMs } = transition.patch;
+  const mine = stored !== undefined && stored.token === transition.guard.token;
+  return mine && stored.state === state && stored.finishedAtMs === finishedAtMs
     ? { kind: "won", row: stored }
     : { kind: "lost", stored };
 }

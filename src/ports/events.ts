@@ -20,7 +20,7 @@ export type JobEvent =
   | {
       readonly type: "enqueued";
       readonly job: JobRef;
-      readonly status: "accepted" | "duplicate";
+      readonly status: "accepted" | "duplicate" | "restarted";
       readonly dispatched: boolean;
     }
   | { readonly type: "started"; readonly job: JobRef; readonly attempt: number; readonly alone: boolean }
@@ -52,7 +52,27 @@ export type JobEvent =
       readonly reason: string;
       readonly detail?: string;
     }
-  | { readonly type: "released"; readonly job: JobRef; readonly reason: "no-time" }
+  /** The lock is another's: it waits and comes back. */
+  | { readonly type: "contended"; readonly job: JobRef; readonly delayMs: number }
+  /** An expired holder's row was taken from it. */
+  | { readonly type: "owner-broken"; readonly job: JobRef }
+  /** The lock could not be released: it was not this owner's any more, or the store did not answer. */
+  | { readonly type: "lock-lost"; readonly job: JobRef; readonly fence: number }
+  | { readonly type: "cancelled"; readonly job: JobRef }
+  /** It runs; it ends instead of waiting or trying again. */
+  | { readonly type: "cancelling"; readonly job: JobRef }
+  /** A dead job was opened again: by the replay of its row, or because its DLQ copy was sent back. */
+  | {
+      readonly type: "replayed";
+      readonly job: JobRef;
+      readonly generation: number;
+      readonly by: "operator" | "redrive";
+      readonly dispatched: boolean;
+    }
+  | { readonly type: "threw-after-commit"; readonly job: JobRef; readonly error: string }
+  | { readonly type: "released"; readonly job: JobRef; readonly reason: "no-time" | "shutdown" }
+  /** Its process ended before its handler did: no attempt. */
+  | { readonly type: "interrupted"; readonly job: JobRef; readonly attempt: number }
   | {
       readonly type: "deferred";
       readonly job: JobRef;
@@ -71,6 +91,11 @@ export type JobEvent =
     }
   | { readonly type: "send-failed"; readonly job: JobRef; readonly refused: boolean; readonly error: string }
   | { readonly type: "batch"; readonly records: number; readonly left: number; readonly durationMs: number }
+  /** The worker process could not receive, or could not make anything durable, so often in a row. */
+  | { readonly type: "backing-off"; readonly failures: number; readonly delayMs: number; readonly error: string }
+  /** The worker process receives nothing any more; so many of its messages are still in work. */
+  | { readonly type: "draining"; readonly running: number; readonly why: "stop" | "stuck-handler" }
+  | ({ readonly type: "dispatched" } & DispatchReport)
   | ({ readonly type: "swept" } & SweepReport);
 
 /** One run of the sweep (R6). */
@@ -87,4 +112,19 @@ export interface SweepReport {
   readonly durationMs: number;
   /** Why the run ended: nothing was left, the dispatch limit, or the time. */
   readonly ended: "done" | "limit" | "time";
+}
+
+/** One batch of the table's stream. `found` = `sent` + `passed` + `lostRaces` + `failed`. */
+export interface DispatchReport {
+  /** Jobs that the batch named. */
+  readonly found: number;
+  /** SQS confirmed their message. */
+  readonly sent: number;
+  /** Not, or not any more, waiting for their first message. */
+  readonly passed: number;
+  /** Somebody else moved the row first, and whoever did sends. */
+  readonly lostRaces: number;
+  /** Left to the sweep: unreadable, unsendable, or an answer that did not come. Each has an event of its own. */
+  readonly failed: number;
+  readonly durationMs: number;
 }

@@ -1,3 +1,4 @@
+import type { HeldLock } from "../job/lock.ts";
 import type { Agenda, JobRow } from "../job/row.ts";
 import type { Creation, Transition, WriteAnswer } from "../job/transition.ts";
 
@@ -15,6 +16,11 @@ export interface JobStore {
   createMany(creations: readonly Creation[]): Promise<readonly WriteAnswer[]>;
   /** Moves rows along edges, each under its guard. A lost answer to an own write counts as won. */
   transitionMany(transitions: readonly Transition[]): Promise<readonly WriteAnswer[]>;
+  /**
+   * A settle that commits together with a caller's own writes, a lock's release and new rows: all or nothing.
+   * Throws `invalid-input` where the transaction itself can't be, now or later; nothing was written then.
+   */
+  commit(commit: Commit): Promise<CommitAnswer>;
   /** Consistent reads. Undefined: no row. Throws `store-unavailable` when it can't say. */
   readMany(jobIds: readonly string[]): Promise<readonly (JobRow | undefined)[]>;
   /**
@@ -23,6 +29,38 @@ export interface JobStore {
    */
   due(query: DueQuery): Promise<DuePage>;
 }
+
+export interface Commit {
+  readonly transition: Transition;
+  /** The row as its owner knows it: a transaction gives back nothing, so the answer is made from this. */
+  readonly row: JobRow;
+  /** Released in the same transaction, under its token and fence. */
+  readonly lock: HeldLock | undefined;
+  /** Children. */
+  readonly creations: readonly Creation[];
+  /** The handler's own writes, in the form of the store's transactions. */
+  readonly items: readonly unknown[];
+  /** The same for every try of one commit: an UUID. */
+  readonly requestToken: string;
+}
+
+/**
+ * - `won`: committed, now or by an earlier try whose answer was lost. A touch since the claim may be missing
+ *   from the row.
+ * - `lost`: row or lock are another's. `stored` is what stands in the row's place; where it is the lock that
+ *   is gone, the row as its owner knows it.
+ * - `refused`: conditions of these items failed (positions among `items`), whatever else did.
+ * - `exists`: these creations have their row already.
+ * - `later`: contention or throttling; nothing was written.
+ * - `failed`: nobody can say; the same commit again finds out.
+ */
+export type CommitAnswer =
+  | { readonly kind: "won"; readonly row: JobRow }
+  | { readonly kind: "lost"; readonly stored: JobRow | undefined }
+  | { readonly kind: "refused"; readonly entries: readonly number[] }
+  | { readonly kind: "exists"; readonly jobIds: readonly string[] }
+  | { readonly kind: "later"; readonly error: unknown }
+  | { readonly kind: "failed"; readonly error: unknown };
 
 export interface DueQuery {
   readonly kind: Agenda["kind"];

@@ -26,7 +26,7 @@ export function creationContract(store: () => JobStore): void {
 
     test("a second one of the same job is lost and shows the first", async () => {
       const job = newJob();
-      const make = () => enqueue(job, { nowMs: NOW, token: unique("t"), wait: unique("w") }, TIMES);
+      const make = () => enqueue(job, { nowMs: NOW, delayMs: 0, token: unique("t"), wait: unique("w") }, TIMES);
       const first = make();
       await store().createMany([first]);
       expect(await store().createMany([make()])).toEqual([{ kind: "lost", stored: first.row }]);
@@ -40,7 +40,8 @@ export function creationContract(store: () => JobStore): void {
         [1, "won"],
       ] as const) {
         const job = newJob();
-        const make = (nowMs: number) => enqueue(job, { nowMs, token: unique("t"), wait: unique("w") }, TIMES);
+        const make = (nowMs: number) =>
+          enqueue(job, { nowMs, delayMs: 0, token: unique("t"), wait: unique("w") }, TIMES);
         const first = won((await store().createMany([make(NOW)]))[0]);
         const running = await move(store(), claim({ ...first, mark: undefined }, claiming(), TIMES));
         const done = await move(store(), succeed(running, { n: 1 }, NOW, TIMES));

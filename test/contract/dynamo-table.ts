@@ -83,7 +83,7 @@ export function dynamoTable(): void {
 
     test("the same transaction again was committed; another of the same job is a duplicate that commits nothing", async () => {
       const job = newJob();
-      const make = () => enqueue(job, { nowMs: NOW, token: unique("t"), wait: unique("w") }, TIMES);
+      const make = () => enqueue(job, { nowMs: NOW, delayMs: 0, token: unique("t"), wait: unique("w") }, TIMES);
       const [first, second] = [make(), make()];
       const [one, other] = [unique("event"), unique("event")];
       await commit([event(one), transactPut(first, { table, shards })]);

@@ -4,6 +4,8 @@ import {
   claim,
   claimAlone,
   defer,
+  extend,
+  interrupt,
   release,
   retry,
   skip,
@@ -85,6 +87,8 @@ export const EDGES: readonly EdgeCase[] = [
   { name: "defer", from: given.pending, edge: (row) => defer(row, later(30_000), TIMES) },
   { name: "defer beyond 15 minutes", from: given.pending, edge: (row) => defer(row, later(3_600_000), TIMES) },
   { name: "release", from: given.running, edge: (row) => release(row, later(1_000), TIMES) },
+  { name: "extend", from: given.running, edge: (row) => extend(row, NOW + 60_000, TIMES) },
+  { name: "interrupt", from: given.running, edge: (row) => interrupt(row, later(0), TIMES) },
   { name: "succeed without a result", from: given.running, edge: (row) => succeed(row, undefined, NOW, TIMES) },
   {
     name: "succeed",

@@ -78,7 +78,7 @@ it("I2 a settle applies to its own claim alone: running, and the token is mine",
   );
 });
 
-it("I3 no edge of this release opens a succeeded, skipped or cancelled row again", () => {
+it("I3 no edge of an owner, a claim or the sweep opens a succeeded, skipped or cancelled row again", () => {
   const closed = anyRowIn("succeeded", "skipped", "cancelled");
   fc.assert(
     fc.property(anyRow, closed, anyEdgeWish, (seen, stored, wish) => {

@@ -78,6 +78,7 @@ const fields = fc.record(
     deferredSinceMs: time,
     dispatches: fc.nat(1_000),
     held: fc.boolean(),
+    outbox: fc.boolean(),
     result: json,
     resultOmitted: fc.boolean(),
     errors,

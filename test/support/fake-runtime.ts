@@ -3,6 +3,10 @@ import type { Runtime } from "../../src/ports/runtime.ts";
 
 /** A clock that moves when a test says so, and chance that repeats. */
 export interface FakeRuntime extends Runtime {
+  /** How many timers are set. */
+  timers(): number;
+  /** Why the process was to end, each time it was. */
+  readonly exits: readonly string[];
   /** Moves the clock, firing timers in order of their time. */
   advance(ms: number): Promise<void>;
   /** Waits for `work`, moving the clock to the next timer whenever nothing else can go on. */
@@ -14,11 +18,13 @@ interface Timer {
   readonly fire: () => void;
 }
 
+const PATIENCE = 12;
 export const START_MS = Date.UTC(2030, 0, 1);
 
 export function createFakeRuntime(seed = 1): FakeRuntime {
   let nowMs = START_MS;
   let serial = 0;
+  const exits: string[] = [];
   let state = seed >>> 0;
   const timers = new Set<Timer>();
 
@@ -37,6 +43,10 @@ export function createFakeRuntime(seed = 1): FakeRuntime {
 
   return {
     now: () => nowMs,
+    monotonic: () => nowMs - START_MS,
+    exit: (why) => void exits.push(why),
+    exits,
+    timers: () => timers.size,
     // Mulberry32: small, seeded, good enough for jitter.
     random: () => {
       state = (state + 0x6d2b79f5) >>> 0;
@@ -49,8 +59,14 @@ export function createFakeRuntime(seed = 1): FakeRuntime {
     uuid: () => `00000000-0000-4000-8000-${String(++serial).padStart(12, "0")}`,
     sleep: (ms, signal) =>
       new Promise((resolve) => {
-        const timer = add(ms, resolve);
-        signal?.addEventListener("abort", () => timers.delete(timer) && resolve(), { once: true });
+        if (signal?.aborted) return resolve();
+        const done = () => {
+          timers.delete(timer);
+          signal?.removeEventListener("abort", done);
+          resolve();
+        };
+        const timer = add(ms, done);
+        signal?.addEventListener("abort", done, { once: true });
       }),
     timeout: (ms) => {
       const controller = new AbortController();
@@ -71,15 +87,14 @@ export function createFakeRuntime(seed = 1): FakeRuntime {
         settled = true;
       };
       work.then(done, done);
-      for (;;) {
+      // Work that goes on without the clock gets the turns it needs before the clock moves.
+      for (let idle = 0; ; idle++) {
         await nextTurn();
         if (settled) return work;
-        const timer = next(Number.POSITIVE_INFINITY);
-        if (timer) fire(timer);
-        else {
-          // Nothing is on the clock: real input and output may still be under way.
-          await nextTurn();
-        }
+        const timer = idle < PATIENCE ? undefined : next(Number.POSITIVE_INFINITY);
+        if (!timer) continue;
+        fire(timer);
+        idle = 0;
       }
     },
   };

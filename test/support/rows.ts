@@ -56,7 +56,7 @@ export function newJob(wish: JobWish = {}): NewJob {
 }
 
 export function newRow(wish: JobWish = {}, nowMs = NOW): Creation {
-  return enqueue(newJob(wish), { nowMs, token: unique("t"), wait: unique("w") }, TIMES);
+  return enqueue(newJob(wish), { nowMs, delayMs: 0, token: unique("t"), wait: unique("w") }, TIMES);
 }
 
 export function failure(attempt = 1): JobError {

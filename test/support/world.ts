@@ -1,4 +1,5 @@
 import { createMemoryJobStore } from "../../src/adapters/memory/job-store.ts";
+import { createMemoryLockStore } from "../../src/adapters/memory/lock-store.ts";
 import { createMemoryTransport } from "../../src/adapters/memory/transport.ts";
 import { bindHandlers, type Handler } from "../../src/consumer.ts";
 import { consume } from "../../src/flow/consume.ts";
@@ -11,6 +12,7 @@ import type { IncomingMessage } from "../../src/job/message.ts";
 import type { JobRow } from "../../src/job/row.ts";
 import type { JobEvent, SweepReport } from "../../src/ports/events.ts";
 import type { JobStore } from "../../src/ports/job-store.ts";
+import type { LockStore } from "../../src/ports/lock-store.ts";
 import type { Transport } from "../../src/ports/transport.ts";
 import { createFakeRuntime } from "./fake-runtime.ts";
 
@@ -32,11 +34,13 @@ export function createWorld(
 ) {
   const runtime = createFakeRuntime();
   const { queues = ["default"] } = options;
-  const store = createMemoryJobStore();
+  const locks = createMemoryLockStore();
+  const store = createMemoryJobStore({ locks });
   const transport = createMemoryTransport({ queues, runtime, visibilityMs: VISIBILITY_MS });
   const events: JobEvent[] = [];
   const parts: ConsumerParts = {
     store,
+    locks,
     transport,
     runtime,
     events: { emit: (event) => void events.push(event) },
@@ -53,6 +57,7 @@ export function createWorld(
   ): Promise<readonly string[]> => {
     const mortal = {
       ...parts,
+      locks: mortalLocks(parts.locks, process),
       store: mortalStore(parts.store, process),
       transport: mortalTransport(parts.transport, process),
     };
@@ -85,6 +90,7 @@ export function createWorld(
   return {
     runtime,
     store,
+    locks,
     transport,
     events,
     parts,
@@ -144,7 +150,16 @@ function mortalStore(store: JobStore, process: Process): JobStore {
     ...store,
     createMany: async (creations) => (process.dead ? forever() : store.createMany(creations)),
     transitionMany: async (transitions) => (process.dead ? forever() : store.transitionMany(transitions)),
+    commit: async (commit) => (process.dead ? forever() : store.commit(commit)),
     readMany: async (jobIds) => (process.dead ? forever() : store.readMany(jobIds)),
+  };
+}
+
+function mortalLocks(locks: LockStore, process: Process): LockStore {
+  return {
+    acquireMany: async (acquisitions) => (process.dead ? forever() : locks.acquireMany(acquisitions)),
+    releaseMany: async (held) => (process.dead ? forever() : locks.releaseMany(held)),
+    extend: async (lock, atMs) => (process.dead ? forever() : locks.extend(lock, atMs)),
   };
 }
 

@@ -30,6 +30,8 @@ const TOUCH_IS = "#touch = :isTouch";
 const NEVER_TOUCHED = "attribute_not_exists(#touch)";
 /** No owner died on it: suspects run alone, and the ordinary pass leaves them out. */
 const NO_SUSPECT = "attribute_not_exists(#suspect)";
+/** Nobody has cancelled it while it ran. */
+export const NOT_CANCELLED = "attribute_not_exists(#cancelling)";
 /** No replay has come between: a copy of an older life does nothing. */
 const GENERATION_IS = "#generation = :isGeneration";
 /** It holds what the message shows: another payload under this key is a conflict and not this job. */
@@ -72,7 +74,7 @@ export function updateExpression(transition: Transition, shards: number): Update
 }
 
 function conditionOf(guard: Guard, values: Item): string {
-  const { state, token, touch, suspect, generation, payloadHash, claimableBy, ...unknown } = guard;
+  const { state, token, touch, suspect, cancelling, generation, payloadHash, claimableBy, ...unknown } = guard;
   // A part of a guard that is left out here would be a write without its protection.
   unknown satisfies Record<string, never>;
   const pieces = [EXISTS];
@@ -86,6 +88,7 @@ function conditionOf(guard: Guard, values: Item): string {
   if (touch === null) pieces.push(NEVER_TOUCHED);
   else require(TOUCH_IS, touch);
   if (suspect === null) pieces.push(NO_SUSPECT);
+  if (cancelling === null) pieces.push(NOT_CANCELLED);
   require(GENERATION_IS, generation);
   require(PAYLOAD_IS, payloadHash);
   require(DUE, claimableBy);

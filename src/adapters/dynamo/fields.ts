@@ -27,14 +27,18 @@ const FORMS = {
   wait: "text",
   carrier: "text",
   claimableAtMs: "number",
+  contentions: "number",
+  cancelling: "flag",
   deferredSinceMs: "number",
   dispatches: "number",
   held: "flag",
+  outbox: "flag",
   result: "json",
   resultOmitted: "flag",
   errors: "json",
   createdAtMs: "number",
   finishedAtMs: "number",
+  reopenedAtMs: "number",
   expiresAtSeconds: "number",
 } as const satisfies Record<Field, "text" | "number" | "flag" | "json">;
 

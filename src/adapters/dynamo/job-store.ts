@@ -12,6 +12,7 @@ import type { Runtime } from "../../ports/runtime.ts";
 import { each } from "../each.ts";
 import { nameOf } from "../trouble.ts";
 import { decodeRow, encodeRow } from "./codec.ts";
+import { commit } from "./commit.ts";
 import { storeError } from "./errors.ts";
 import { putExpression, updateExpression } from "./expressions.ts";
 import type { Item } from "./fields.ts";
@@ -103,6 +104,7 @@ export function createDynamoJobStore(options: DynamoJobStoreOptions): JobStore {
     shards,
     createMany: (creations) => each(creations, WRITES_AT_ONCE, create),
     transitionMany: (transitions) => each(transitions, WRITES_AT_ONCE, move),
+    commit: (asked) => commit(asked, options),
     readMany: (jobIds) => asked("BatchGetItem", () => readMany(jobIds, options)),
     due: (query) => asked("Query", () => due(query, options)),
   };

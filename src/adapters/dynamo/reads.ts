@@ -21,7 +21,7 @@ const CALLS_AT_ONCE = 4;
 const EMPTY_ANSWERS = 6;
 const FIRST_PAUSE_MS = 50;
 
-export async function readOne(jobId: string, { client, table }: Reading): Promise<JobRow | undefined> {
+export async function readOne(jobId: string, { client, table }: Omit<Reading, "runtime">): Promise<JobRow | undefined> {
   const { Item: item } = await client.send(
     new GetItemCommand({ TableName: table, Key: keyOf(jobId), ConsistentRead: true }),
   );

@@ -1,6 +1,7 @@
 import { shardOf } from "../../job/identity.ts";
 import type { JobRow } from "../../job/row.ts";
 import {
+  answerCommitRefusal,
   answerCreationRefusal,
   answerRefusal,
   applyPatch,
@@ -10,7 +11,12 @@ import {
   type Transition,
   type WriteAnswer,
 } from "../../job/transition.ts";
-import type { DuePage, DueQuery, JobStore } from "../../ports/job-store.ts";
+import type { Commit, CommitAnswer, DuePage, DueQuery, JobStore } from "../../ports/job-store.ts";
+import { checkCommit } from "../commit-rules.ts";
+import { createMemoryLockStore, type MemoryLockStore } from "./lock-store.ts";
+
+/** A domain item of a commit in memory: its condition, which answers with its write where it holds. */
+export type MemoryItem = () => (() => void) | undefined;
 
 /** The table in memory, and a look into it for tests and for the demo's checker. */
 export interface MemoryJobStore extends JobStore {
@@ -23,7 +29,10 @@ export interface MemoryJobStore extends JobStore {
  * The job store on a Map. The pure rules of `job/` are all it runs, so a flow that holds here holds there as
  * far as the DynamoDB adapter keeps the port's contract.
  */
-export function createMemoryJobStore({ shards = 8 }: { readonly shards?: number } = {}): MemoryJobStore {
+export function createMemoryJobStore(
+  options: { readonly shards?: number; readonly locks?: MemoryLockStore } = {},
+): MemoryJobStore {
+  const { shards = 8, locks = createMemoryLockStore() } = options;
   const rows = new Map<string, JobRow>();
 
   const create = (creation: Creation): WriteAnswer => {
@@ -41,8 +50,30 @@ export function createMemoryJobStore({ shards = 8 }: { readonly shards?: number 
     return { kind: "won", row: structuredClone(row) };
   };
 
+  /** All or nothing, in the order in which the DynamoDB adapter reads the reasons of a cancelled transaction. */
+  const commit = (asked: Commit): CommitAnswer => {
+    checkCommit(asked);
+    const { transition, row, lock, creations, items } = asked;
+    const stored = rows.get(transition.jobId);
+    if (stored === undefined || !holds(transition.guard, stored)) {
+      return structuredClone(answerCommitRefusal(transition, stored));
+    }
+    if (lock && !locks.holds(lock)) return { kind: "lost", stored: row };
+    const writes = (items as readonly MemoryItem[]).map((item) => item());
+    const refused = writes.flatMap((write, at) => (write === undefined ? [at] : []));
+    if (refused.length > 0) return { kind: "refused", entries: refused };
+    const exists = creations.filter((one) => !canCreate(rows.get(one.row.jobId), one.nowMs));
+    if (exists.length > 0) return { kind: "exists", jobIds: exists.map((one) => one.row.jobId) };
+    for (const write of writes) write?.();
+    for (const one of creations) put(one.row);
+    if (lock) locks.free(lock);
+    put(applyPatch(stored, transition.patch));
+    return { kind: "won", row: applyPatch(row, transition.patch) };
+  };
+
   return {
     shards,
+    commit: async (asked) => commit(asked),
     createMany: async (creations) => creations.map(create),
     transitionMany: async (transitions) => transitions.map(move),
     readMany: async (jobIds) => jobIds.map((jobId) => structuredClone(rows.get(jobId))),

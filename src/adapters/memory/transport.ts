@@ -1,5 +1,8 @@
+import { MAX_BATCH_MESSAGES } from "../../job/limits.ts";
 import type { IncomingMessage, OutgoingMessage } from "../../job/message.ts";
 import { refusalOf } from "../../job/message-limits.ts";
+import type { DeadLetters } from "../../ports/dead-letters.ts";
+import { MAX_VISIBILITY_MS } from "../../ports/inbox.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import type { Address, SendAnswer, Transport } from "../../ports/transport.ts";
 
@@ -9,6 +12,7 @@ interface Held {
   visibleAtMs: number;
   receiveCount: number;
   receiptHandle: string;
+  receivedAtMs: number;
 }
 
 export interface MemoryTransportOptions {
@@ -22,8 +26,12 @@ export interface MemoryTransportOptions {
 }
 
 export interface MemoryTransport extends Transport {
-  /** Up to `max` visible messages, which are then hidden for the visibility time. */
-  receive(queue: string, max: number): readonly IncomingMessage[];
+  /** The same queues' dead letters, as an operator sees them. */
+  readonly deadLetters: DeadLetters;
+  /** Up to `max` visible messages, which are then hidden for the queue's visibility time or for this one. */
+  receive(queue: string, max: number, hiddenMs?: number): readonly IncomingMessage[];
+  /** Hides a message that is in flight for so long from now, or answers why it can't. */
+  hide(queue: string, receiptHandle: string, hiddenMs: number): string | undefined;
   /** Makes a received message visible again at once: what a mapping does with a reported failure. */
   giveBack(queue: string, receiptHandle: string): void;
   /** Everything that is held, in flight and delayed messages included. */
@@ -56,28 +64,27 @@ export function createMemoryTransport(options: MemoryTransportOptions): MemoryTr
     const { delaySeconds } = message;
     const messageId = runtime.uuid();
     const visibleAtMs = runtime.now() + delaySeconds * 1_000;
-    lane(address).push({ messageId, message, visibleAtMs, receiveCount: 0, receiptHandle: "" });
+    lane(address).push({ messageId, message, visibleAtMs, receiveCount: 0, receiptHandle: "", receivedAtMs: 0 });
     return { kind: "sent", messageId };
+  };
+  const take = (held: Held, hiddenMs: number): IncomingMessage => {
+    held.receiveCount += 1;
+    held.receiptHandle = runtime.uuid();
+    held.receivedAtMs = runtime.now();
+    held.visibleAtMs = held.receivedAtMs + hiddenMs;
+    return incoming(held);
   };
 
   return {
     serves: (queue) => queues.includes(queue),
     sendMany: async (address, messages) => messages.map((message) => send(address, message)),
-    deleteMany: async (queue, receiptHandles) => {
-      const held = lane({ queue, lane: "jobs" });
-      return receiptHandles.map((handle) => {
-        const at = held.findIndex(({ receiptHandle }) => receiptHandle === handle);
-        // SQS confirms the delete of a message that is gone already.
-        if (at >= 0) held.splice(at, 1);
-        return true;
-      });
-    },
+    deleteMany: async (queue, receiptHandles) => remove(lane({ queue, lane: "jobs" }), receiptHandles),
     backlog: async (queue) => {
       const nowMs = runtime.now();
       return lane({ queue, lane: "jobs" }).filter((held) => held.visibleAtMs <= nowMs || held.receiveCount === 0)
         .length;
     },
-    receive: (queue, max) => {
+    receive: (queue, max, hiddenMs = visibilityMs) => {
       const nowMs = runtime.now();
       const held = lane({ queue, lane: "jobs" });
       const exhausted = held.filter((m) => m.visibleAtMs <= nowMs && m.receiveCount >= maxReceiveCount);
@@ -88,16 +95,33 @@ export function createMemoryTransport(options: MemoryTransportOptions): MemoryTr
       return held
         .filter((message) => message.visibleAtMs <= nowMs)
         .slice(0, max)
-        .map((message) => {
-          message.receiveCount += 1;
-          message.receiptHandle = runtime.uuid();
-          message.visibleAtMs = nowMs + visibilityMs;
-          return incoming(message);
-        });
+        .map((message) => take(message, hiddenMs));
+    },
+    hide: (queue, receiptHandle, hiddenMs) => {
+      const nowMs = runtime.now();
+      const message = lane({ queue, lane: "jobs" }).find((held) => held.receiptHandle === receiptHandle);
+      if (!message || message.visibleAtMs <= nowMs) return "the message is not in flight under this handle";
+      if (nowMs + hiddenMs > message.receivedAtMs + MAX_VISIBILITY_MS) return "no message is hidden for over 12 hours";
+      message.visibleAtMs = nowMs + hiddenMs;
+      return undefined;
     },
     giveBack: (queue, receiptHandle) => {
       const message = lane({ queue, lane: "jobs" }).find((held) => held.receiptHandle === receiptHandle);
       if (message) message.visibleAtMs = runtime.now();
+    },
+    deadLetters: {
+      receive: async (queue, hiddenMs) => {
+        const nowMs = runtime.now();
+        const visible = lane({ queue, lane: "dead-letters" }).filter((letter) => letter.visibleAtMs <= nowMs);
+        return visible.slice(0, MAX_BATCH_MESSAGES).map((letter) => take(letter, hiddenMs));
+      },
+      deleteMany: async (queue, handles) => remove(lane({ queue, lane: "dead-letters" }), handles),
+      giveBackMany: async (queue, handles) =>
+        handles.map((handle) => {
+          const letter = lane({ queue, lane: "dead-letters" }).find(({ receiptHandle }) => receiptHandle === handle);
+          if (letter) letter.visibleAtMs = runtime.now();
+          return letter !== undefined;
+        }),
     },
     peek: (address) => lane(address).map(incoming),
     nextVisibleAtMs: (queue) => {
@@ -105,6 +129,15 @@ export function createMemoryTransport(options: MemoryTransportOptions): MemoryTr
       return times.length > 0 ? Math.min(...times) : undefined;
     },
   };
+}
+
+function remove(held: Held[], receiptHandles: readonly string[]): readonly boolean[] {
+  return receiptHandles.map((handle) => {
+    const at = held.findIndex(({ receiptHandle }) => receiptHandle === handle);
+    // SQS confirms the delete of a message that is gone already.
+    if (at >= 0) held.splice(at, 1);
+    return true;
+  });
 }
 
 function incoming({ messageId, message, receiveCount, receiptHandle }: Held): IncomingMessage {

@@ -1,3 +1,4 @@
+import type { Message, ReceiveMessageCommandInput } from "@aws-sdk/client-sqs";
 import type { Attributes, IncomingMessage } from "../../job/message.ts";
 
 /** What Lambda's event source mapping hands over; `SQSRecord` of @types/aws-lambda fits. */
@@ -27,6 +28,28 @@ export function fromLambdaRecord(record: LambdaRecord): IncomingMessage {
     body,
     attributes: attributesOf(record.messageAttributes),
     receiveCount: Number(record.attributes.ApproximateReceiveCount),
+  };
+}
+
+/** What ReceiveMessage gives, asked for with `RECEIVED`: everything that an `IncomingMessage` holds. */
+export const RECEIVED = {
+  MessageAttributeNames: ["All"],
+  MessageSystemAttributeNames: ["ApproximateReceiveCount"],
+} satisfies Partial<ReceiveMessageCommandInput>;
+
+export function fromSqsMessage(message: Message): IncomingMessage {
+  const { MessageId = "", ReceiptHandle = "", Body = "", MessageAttributes = {}, Attributes = {} } = message;
+  return {
+    messageId: MessageId,
+    receiptHandle: ReceiptHandle,
+    body: Body,
+    attributes: Object.fromEntries(
+      Object.entries(MessageAttributes).flatMap(([name, { DataType, StringValue, BinaryValue }]) => {
+        const value = StringValue ?? (BinaryValue && Buffer.from(BinaryValue).toString("base64"));
+        return DataType === undefined || value === undefined ? [] : [[name, { type: DataType, value }]];
+      }),
+    ),
+    receiveCount: Number(Attributes.ApproximateReceiveCount ?? 1),
   };
 }
 

@@ -45,7 +45,7 @@ describe("rows as items", () => {
 
   test("a plain job stays under 1 KB from its first write to its last: each write is one unit", () => {
     const job = newJob({ lockKey: "event:evt-1", version: 17 });
-    const { row } = enqueue(job, { nowMs: NOW, token: "t".repeat(12), wait: "w".repeat(12) }, TIMES);
+    const { row } = enqueue(job, { nowMs: NOW, delayMs: 0, token: "t".repeat(12), wait: "w".repeat(12) }, TIMES);
     const carrier = "0d6f8a3e-5a0c-4f53-9b51-6f4f3a6f0c11";
     const claiming = { nowMs: NOW, token: "u".repeat(12), leaseUntilMs: NOW + 60_000, carrier };
     const running = applyPatch(row, claim({ ...row, mark: undefined }, claiming, TIMES).patch);

@@ -107,21 +107,31 @@ describe("a store that stumbles", () => {
 
 describe("I2: a stale owner", () => {
   test("whose lease was taken over changes nothing, says lease-lost and leaves its message", async () => {
-    let release = () => {};
-    const w = world((id) =>
-      id === "slow" && w.runs.length === 1 ? new Promise<void>((r) => (release = r)) : "second",
-    );
+    const w = world(() => `run ${w.runs.length}`);
     const { jobId } = await w.enqueue(job, { id: "slow" });
+    let thaw = () => {};
+    const frozen = new Promise<void>((resolve) => {
+      thaw = resolve;
+    });
+    // The first owner freezes between its handler and its settle, past its lease.
+    w.use({
+      store: {
+        ...w.store,
+        transitionMany: async (transitions) => {
+          if (transitions.some(({ edge }) => edge === "succeed")) await frozen;
+          return w.store.transitionMany(transitions);
+        },
+      },
+    });
     const first = w.invoke(w.transport.receive("default", 10));
-    while (w.row(jobId).state !== "running") await new Promise((resolve) => setImmediate(resolve));
-    // The first owner is paused past its lease; its message comes again and is taken over.
+    while (w.runs.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    w.use({ store: w.store });
     await w.runtime.advance(Math.max(INVOCATION_MS + 10_001, VISIBILITY_MS));
     await w.deliver();
-    expect(w.row(jobId)).toMatchObject({ state: "succeeded", result: "second" });
-    release();
-    const left = await first;
-    expect(left).toHaveLength(1);
-    expect(w.row(jobId)).toMatchObject({ state: "succeeded", result: "second" });
+    expect(w.row(jobId)).toMatchObject({ state: "succeeded", result: "run 2" });
+    thaw();
+    expect(await first).toHaveLength(1);
+    expect(w.row(jobId)).toMatchObject({ state: "succeeded", result: "run 2" });
     expect(w.eventsOf("lease-lost")).toHaveLength(1);
   });
 });

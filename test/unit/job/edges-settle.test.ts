@@ -22,6 +22,7 @@ describe("succeed", () => {
       agenda: null,
       claimableAtMs: null,
       suspect: null,
+      contentions: null,
       wait: null,
     });
   });
@@ -55,7 +56,7 @@ describe("skip", () => {
 describe("release", () => {
   it("running -> pending, the attempt given back, a suspect stays one", () => {
     const { edge, guard, patch } = release({ ...owned, suspect: 1 }, { ...later, token: "fresh", delayMs: 0 }, TIMES);
-    expect({ edge, guard }).toEqual({ edge: "release", guard: mine });
+    expect({ edge, guard }).toEqual({ edge: "release", guard: { ...mine, cancelling: null } });
     expect(patch).toEqual({
       state: "pending",
       token: "fresh",
@@ -70,9 +71,10 @@ describe("release", () => {
 describe("retry", () => {
   it("running -> pending later, the attempt counted, the error kept", () => {
     const { edge, guard, patch } = retry(owned, later, anError({ attempt: 2 }), TIMES);
-    expect({ edge, guard }).toEqual({ edge: "retry", guard: mine });
+    expect({ edge, guard }).toEqual({ edge: "retry", guard: { ...mine, cancelling: null } });
     expect(patch).toEqual({
       state: "pending",
+      contentions: null,
       claimableAtMs: NOW + 10_000,
       wait: "wait-2",
       agenda: { kind: "stale", atMs: NOW + 10_000 + 15 * MINUTE },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { type ProducerParts, prepare } from "../../../src/flow/prepare.ts";
-import { dispatch, enqueue, enqueueMany } from "../../../src/flow/produce.ts";
+import { dispatchAll, enqueue, enqueueMany } from "../../../src/flow/produce.ts";
 import { defineJob } from "../../../src/job/contract.ts";
 import { succeed } from "../../../src/job/edges.ts";
 import type { SendAnswer } from "../../../src/ports/transport.ts";
@@ -117,9 +117,9 @@ describe("a failed send is not a failed enqueue", () => {
     const parts = producerParts();
     const prepared = await prepare(request("evt-1"), parts);
     await parts.store.createMany([prepared.creation]);
-    expect(await dispatch(prepared, answering(parts, { kind: "failed", error: "no" }))).toBe(false);
+    expect(await dispatchAll([prepared], answering(parts, { kind: "failed", error: "no" }))).toEqual([false]);
     expect(parts.store.rows()).toMatchObject([{ agenda: { kind: "start" } }]);
-    expect(await dispatch(prepared, parts)).toBe(true);
+    expect((await dispatchAll([prepared], parts))[0]).toBe(true);
   });
 });
 

@@ -22,7 +22,7 @@ async function run(type: string, payload: object, stored: CalendarEvent | undefi
     events: {
       load: async (tenantId, eventId) => (tenantId === "t1" && stored?.eventId === eventId ? stored : undefined),
       saveWithJob: async () => "saved",
-      markSynced: async (event, ref) => void did.push(["synced", event.version, ref]),
+      confirmation: (event, ref) => ["confirmed", event.version, ref],
     },
     calendar: { put: async (event, context) => called("calendar", event.version, context) },
     mail: { sendWelcome: async (mail, context) => called("mail", mail, context) },
@@ -32,7 +32,9 @@ async function run(type: string, payload: object, stored: CalendarEvent | undefi
     return "p-1";
   };
   const handler = handlers.find(({ contract }) => contract.type === type);
-  const context = { deps, tenantId: "t1", idempotencyKey: "job-1", signal: new AbortController().signal };
+  const commit: JobContext["commit"] = async (items, result) => void did.push(["commit", items, result]);
+  const { signal } = new AbortController();
+  const context = { deps, tenantId: "t1", idempotencyKey: "job-1", signal, commit };
   const result = await handler?.run(payload, context as JobContext<Deps>);
   return { result, did };
 }
@@ -40,14 +42,12 @@ async function run(type: string, payload: object, stored: CalendarEvent | undefi
 describe("calendar.sync_event", () => {
   const job = (version: number) => ({ eventId: "e1", operation: "update", version });
 
-  it("tells the provider under the job's key, then marks the event as synced", async () => {
-    expect(await run("calendar.sync_event", job(2))).toEqual({
-      result: { providerRef: "p-1" },
-      did: [
-        ["calendar", 2, "job-1", false],
-        ["synced", 2, "p-1"],
-      ],
-    });
+  it("tells the provider under the job's key, then commits its confirmation with the result", async () => {
+    const { did } = await run("calendar.sync_event", job(2));
+    expect(did).toEqual([
+      ["calendar", 2, "job-1", false],
+      ["commit", [["confirmed", 2, "p-1"]], { providerRef: "p-1" }],
+    ]);
   });
 
   it("is skipped without a call when the event is newer than the job", async () => {

@@ -1,0 +1,158 @@
+import type { Input, JobContract, Schema } from "../job/contract.ts";
+import { succeed } from "../job/edges.ts";
+import { AntreanError, hasCode } from "../job/errors.ts";
+import { resultOf } from "../job/outcome.ts";
+import type { JobRow } from "../job/row.ts";
+import type { Commit, CommitAnswer } from "../ports/job-store.ts";
+import type { Batch, Owned } from "./batch.ts";
+import type { Keeper } from "./lease.ts";
+import { type EnqueueOptions, type EnqueueRequest, type Prepared, prepare } from "./prepare.ts";
+import { dispatchAll, enqueue, type Receipt } from "./produce.ts";
+
+/** A job that a job enqueues: `ctx.enqueue(...)`, or a member of a commit. */
+export interface Child<S extends Schema = Schema> {
+  readonly contract: JobContract<S>;
+  readonly payload: Input<S>;
+  readonly options?: EnqueueOptions;
+}
+
+/** What a handler can do beside returning: commit, and enqueue. One for each run. */
+export interface Committer {
+  readonly state: "open" | "committed";
+  /** The row as the commit left it. */
+  readonly committedRow: JobRow;
+  commit(items: readonly unknown[], result?: unknown, children?: readonly Child[]): Promise<void>;
+  enqueue(child: Child): Promise<Receipt>;
+  /** When no commit is under way: one that its handler did not wait for must not race the settle. */
+  idle(): Promise<void>;
+}
+
+const PAUSES_MS = [50, 100, 200, 400, 800, 1_600] as const;
+
+/**
+ * The handler's own writes, the success mark (state running, my token), the lock's release (my token) and
+ * the children in one transaction, under one client request token: it happens once or not at all. Contention
+ * is tried again; a refusal of the handler's own conditions is the handler's to understand.
+ */
+export function createCommitter(owned: Owned, batch: Batch, keeper: Keeper): Committer {
+  const { parts } = batch;
+  const { runtime, store, times } = parts;
+  let committed: JobRow | undefined;
+  let begun = false;
+  let underWay: Promise<void> = Promise.resolve();
+  let ordinal = 0;
+
+  const requestOf = ({ contract, payload, options }: Child): EnqueueRequest => {
+    const { envelope, jobId } = owned.row;
+    const child = ordinal++;
+    return {
+      contract,
+      payload,
+      options: {
+        tenantId: envelope.tenantId ?? "default",
+        ...(envelope.traceId !== undefined && { traceId: envelope.traceId }),
+        ...(envelope.traceparent !== undefined && { traceparent: envelope.traceparent }),
+        ...options,
+        hops: (envelope.hops ?? 0) + 1,
+        // A parent that runs again enqueues the same children again.
+        ...(contract.everyTime && { key: `${jobId}/${child}` }),
+      },
+    };
+  };
+
+  return {
+    get state() {
+      return committed ? "committed" : "open";
+    },
+    get committedRow() {
+      if (!committed) throw new Error("nothing is committed");
+      return committed;
+    },
+    enqueue: (child) => enqueue(requestOf(child), parts),
+    idle: () => underWay,
+    commit: (items, result, children = []) => {
+      const work = commitOnce(items, result, children);
+      underWay = work.catch(() => {});
+      return work;
+    },
+  };
+
+  async function commitOnce(items: readonly unknown[], result: unknown, children: readonly Child[]): Promise<void> {
+    if (begun) throw new AntreanError("commit-twice", "ctx.commit happens once a run; this is the second call");
+    begun = true;
+    try {
+      const prepared = await Promise.all(children.map((child) => prepare(requestOf(child), parts)));
+      // Nothing may move row or lock under the transaction; a lease that is over by now has nothing to commit.
+      await keeper.stop();
+      if (keeper.state() === "lost") throw leaseLost();
+      const transition = succeed(owned.row, resultOf(result), runtime.now(), times);
+      const { row, missing } = await commitOrGoOn(
+        { transition, row: owned.row, lock: owned.lock, items, requestToken: runtime.uuid() },
+        prepared,
+      );
+      committed = row;
+      await dispatchAll(missing, parts);
+    } catch (error) {
+      // Nothing was written, for certain: the handler may think again.
+      if (hasCode(error, "commit-refused") || hasCode(error, "invalid-payload")) begun = false;
+      throw error;
+    }
+  }
+
+  /** A refused commit leaves the job to its handler, and the lease must go on for as long. */
+  async function commitOrGoOn(...commit: Parameters<typeof commitAll>): ReturnType<typeof commitAll> {
+    try {
+      return await commitAll(...commit);
+    } catch (error) {
+      keeper.resume();
+      throw error;
+    }
+  }
+
+  /** Children that exist already are left out, and the rest is committed under a request of its own. */
+  async function commitAll(
+    commit: Omit<Commit, "creations">,
+    children: readonly Prepared[],
+  ): Promise<{ row: JobRow; missing: readonly Prepared[] }> {
+    let missing = children;
+    let { requestToken } = commit;
+    let answer: CommitAnswer = { kind: "failed", error: new Error("not tried") };
+    for (const pauseMs of [...PAUSES_MS, undefined]) {
+      answer = await store.commit({ ...commit, requestToken, creations: missing.map(({ creation }) => creation) });
+      if (answer.kind === "won") return { row: answer.row, missing };
+      if (answer.kind === "lost") throw leaseLost();
+      if (answer.kind === "refused") throw refused(answer.entries);
+      if (answer.kind === "exists") {
+        const { jobIds } = answer;
+        missing = missing.filter(({ jobId }) => !jobIds.includes(jobId));
+        requestToken = runtime.uuid();
+      } else if (pauseMs === undefined || batch.remainingMs() < 2 * pauseMs) break;
+      else await runtime.sleep(pauseMs * (0.5 + runtime.random() / 2));
+    }
+    const cause = answer.kind === "later" || answer.kind === "failed" ? answer.error : undefined;
+    throw new AntreanError("transient", "the commit got no answer in time; it may have happened", { cause });
+  }
+}
+
+function leaseLost(): AntreanError {
+  return new AntreanError("lease-lost", "another owner has this job, and nothing was committed: stop here");
+}
+
+/** @param entries positions among the handler's own items, from 0 */
+function refused(entries: readonly number[]): CommitRefusedError {
+  return new CommitRefusedError(entries);
+}
+
+/** A condition of the handler's own items failed, and nothing was committed. The run may go on and end otherwise. */
+export class CommitRefusedError extends AntreanError {
+  readonly entries: readonly number[];
+
+  constructor(entries: readonly number[]) {
+    super(
+      "commit-refused",
+      `the conditions of these items of ctx.commit failed: ${entries.join(", ")}; nothing was written`,
+    );
+    this.name = "CommitRefusedError";
+    this.entries = entries;
+  }
+}

@@ -1,0 +1,110 @@
+import { contentionDelayMs } from "../job/backoff.ts";
+import { breakOwner, release } from "../job/edges.ts";
+import { tenantOf } from "../job/envelope.ts";
+import { type Acquisition, type LockAnswer, lockIdOf } from "../job/lock.ts";
+import { type Batch, guarded, leave, type Ready } from "./batch.ts";
+import { refOf } from "./parts.ts";
+import { transitionOne } from "./persist.ts";
+import { settle, skipUnrun } from "./settle.ts";
+
+/** An expired holder is broken, then replaced; a third look means that others are at it as well. */
+const MAX_LOOKS = 3;
+
+interface Asking {
+  readonly ready: Ready;
+  readonly replaces: string | undefined;
+}
+
+/**
+ * Acquires for all that have a lock key, and raises the started version in the same write:
+ *
+ *   newer started -> skipped; held -> released, to come back; expired -> holder's row broken, lock replaced
+ */
+export async function lockAll(readies: readonly Ready[], batch: Batch): Promise<readonly Ready[]> {
+  const locked = readies.filter(({ row }) => row.lockKey === undefined);
+  let open: readonly Asking[] = readies.flatMap((ready) =>
+    ready.row.lockKey === undefined ? [] : [{ ready, replaces: undefined }],
+  );
+  for (let look = 0; open.length > 0; look++) {
+    const asked = open.map((asking) => acquisitionOf(asking, batch));
+    const answers = await acquireAll(asked, batch);
+    const again: Asking[] = [];
+    await Promise.all(
+      open.map(({ ready }, at) =>
+        guarded(batch, ready.delivery, "lock", async () => {
+          const answer = answers[at];
+          if (answer?.kind === "acquired") {
+            const { lockId, token } = asked[at] as Acquisition;
+            locked.push({ ...ready, lock: { lockId, token, fence: answer.fence } });
+          } else if (answer?.kind === "expired" && look < MAX_LOOKS) {
+            await breakHolder(answer, batch);
+            again.push({ ready, replaces: answer.token });
+          } else await turnAway(ready, answer, batch);
+        }),
+      ),
+    );
+    open = again;
+  }
+  return locked;
+}
+
+/** Without the lock: skipped, or released to come back later; its attempt was none. */
+async function turnAway(ready: Ready, answer: LockAnswer | undefined, batch: Batch): Promise<void> {
+  const { row, delivery } = ready;
+  const { runtime, times } = batch.parts;
+  if (answer?.kind === "superseded") return skipUnrun(ready, `superseded by version ${answer.by}`, batch);
+  if (answer?.kind !== "held" && answer?.kind !== "expired") {
+    return leave(batch, delivery, "lock", answer?.kind === "failed" ? answer.error : undefined);
+  }
+  const nowMs = runtime.now();
+  const contentions = row.contentions ?? 0;
+  const untilMs = answer.kind === "held" ? answer.untilMs : nowMs;
+  const delayMs = contentionDelayMs(contentions, runtime.random(), untilMs - nowMs);
+  const later = { nowMs, token: runtime.token(), wait: runtime.token(), delayMs };
+  const event = { type: "contended", job: refOf(row), delayMs } as const;
+  await settle(ready, release(row, later, times, contentions + 1), event, batch);
+}
+
+/**
+ * The holder's row first: from here its owner can't settle, should it wake up. A refusal means that the row
+ * has moved on by itself, and only the lock was left behind.
+ */
+async function breakHolder({ holder, token }: { holder: string; token: string }, { parts }: Batch): Promise<void> {
+  const [row] = await parts.store.readMany([holder]);
+  if (row?.state !== "running" || row.token !== token) return;
+  const { runtime } = parts;
+  const answer = await transitionOne(parts, breakOwner(row, { nowMs: runtime.now(), token: runtime.token() }));
+  if (answer.kind === "failed") throw answer.error;
+  if (answer.kind === "won") parts.events.emit({ type: "owner-broken", job: refOf(answer.row) });
+}
+
+function acquisitionOf({ ready: { row }, replaces }: Asking, { parts, deadlineMs }: Batch): Acquisition {
+  const { envelope, lockKey, version, jobId, token } = row;
+  return {
+    lockId: lockIdOf(tenantOf(envelope), lockKey ?? ""),
+    token,
+    holder: jobId,
+    nowMs: parts.runtime.now(),
+    claimableAtMs: row.claimableAtMs ?? deadlineMs + parts.times.skewMarginMs,
+    jobType: envelope.jobType,
+    version,
+    replaces,
+  };
+}
+
+const PAUSES_MS = [50, 200, 800] as const;
+
+/** As rows are written: until each is answered. An acquisition whose answer was lost is known by its token. */
+async function acquireAll(asked: readonly Acquisition[], { parts }: Batch): Promise<readonly LockAnswer[]> {
+  const answers = [...(await parts.locks.acquireMany(asked))];
+  for (const pauseMs of PAUSES_MS) {
+    const failed = asked.flatMap((one, at) => (answers[at]?.kind === "failed" ? [{ one, at }] : []));
+    if (failed.length === 0) break;
+    await parts.runtime.sleep(pauseMs * (0.5 + parts.runtime.random() / 2));
+    const again = await parts.locks.acquireMany(failed.map(({ one }) => one));
+    failed.forEach(({ at }, n) => {
+      answers[at] = again[n] ?? { kind: "failed", error: new Error("the lock store gave no answer") };
+    });
+  }
+  return answers;
+}
