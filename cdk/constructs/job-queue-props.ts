@@ -58,6 +58,15 @@ export interface JobQueueProps {
    * Caution: AWS services that send here (EventBridge, SNS) need the same in the key's policy.
    */
   readonly encryptionKey?: IKey;
+  /**
+   * Whether the consumer takes messages. Default true. With the same prop of `Reconciler`, `Dispatcher` and
+   * `JobSchedule` it is the switch for a table restore: all off, deploy -> restore -> look -> all on.
+   * Caution: to a restored table whatever happened after its point in time has not happened. Jobs that ended
+   * since are open again and run again, unless you cancel them before you turn it on; messages of rows that it
+   * doesn't have go to the DLQ as `orphan`. While it is off SQS keeps what waits for `retention` only; the rows
+   * stay, and the sweep sends them again.
+   */
+  readonly enabled?: boolean;
   /** What happens to queues, logs and a table of its own when the stack goes. Default RETAIN. */
   readonly removalPolicy?: RemovalPolicy;
 }

@@ -1,4 +1,5 @@
 import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import type { IGrantable } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import { CfnFunction, EventSourceMapping, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
@@ -6,8 +7,8 @@ import { Construct } from "constructs";
 import { DEFAULT_TIMEOUT, jobFunction } from "./job-function.ts";
 import type { JobQueueProps } from "./job-queue-props.ts";
 import { JobTable } from "./job-table.ts";
-import { consumersFirst, tellConsumer, tellQueue } from "./knowledge.ts";
-import { permitConsume, permitEnqueue } from "./permissions.ts";
+import { consumersFirst, tellConsumer, tellQueue, workerVariables } from "./knowledge.ts";
+import { permitConsume, permitEnqueue, permitOperate } from "./permissions.ts";
 import { checkQueue, VISIBILITY_FACTOR } from "./queue-checks.ts";
 
 /** What Lambda gives a function whose timeout nobody set. */
@@ -86,6 +87,8 @@ export class JobQueue extends Construct {
       ...(batchingWindow && { maxBatchingWindow: batchingWindow }),
       maxConcurrency,
       reportBatchItemFailures: true,
+      // Always written: a property that leaves the template does not turn a mapping on again.
+      enabled: props.enabled ?? true,
     });
     // Lambda refuses a mapping whose function may not receive yet.
     permitConsume(this.consumer, this).applyBefore(this.mapping);
@@ -94,12 +97,34 @@ export class JobQueue extends Construct {
   /**
    * Lets a function enqueue: permission for exactly that, the environment `createProducer` reads, and a
    * deploy after the consumer. Call it once for each queue the function uses; they must share a table.
+   *
+   * A consumer needs it for the queues of the children that it enqueues, its own queue excepted. For
+   * `ctx.commit` it needs nothing more from here: a transaction takes the rights of its items, and those on
+   * your own tables are yours to grant (`events.grantWriteData(jobs.consumer)`).
    */
   grantEnqueue(fn: LambdaFunction): void {
     tellQueue(fn, this);
     if (fn === this.consumer) return;
     permitEnqueue(fn, this);
     fn.node.defaultChild?.node.addDependency(consumersFirst(fn, this));
+  }
+
+  /**
+   * Lets a function look after this queue's jobs: list, replay and cancel them, and clear the DLQ of copies
+   * whose rows moved on; with the environment it reads. For operators' tools; a consumer needs none of it.
+   */
+  grantOperate(fn: LambdaFunction): void {
+    tellQueue(fn, this);
+    permitOperate(fn, this);
+  }
+
+  /**
+   * Lets a worker process (`createWorker`, as a container's task role) do all that the consumer does. Returns
+   * the environment that it reads: `environment: jobs.grantWork(task.taskRole)`.
+   */
+  grantWork(grantee: IGrantable): Record<string, string> {
+    permitConsume(grantee, this);
+    return workerVariables(this);
   }
 }
 

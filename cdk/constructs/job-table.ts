@@ -1,5 +1,13 @@
-import { type Duration, RemovalPolicy } from "aws-cdk-lib";
-import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } from "aws-cdk-lib/aws-dynamodb";
+import { Duration, RemovalPolicy } from "aws-cdk-lib";
+import {
+  AttributeType,
+  BillingMode,
+  CfnTable,
+  ProjectionType,
+  StreamViewType,
+  Table,
+  TableEncryption,
+} from "aws-cdk-lib/aws-dynamodb";
 import { Construct } from "constructs";
 import { AGENDA_INDEX, AGENDA_PARTITION, AGENDA_SORT, PARTITION_KEY, TTL_ATTRIBUTE } from "../../src/names.ts";
 import { Findings } from "./findings.ts";
@@ -35,6 +43,8 @@ export interface JobTableProps {
 
 /** Days a finished row is kept when `retentionDays` is not set; the running code has the same default. */
 const DEFAULT_RETENTION_DAYS = 30;
+/** `staleAfter` when it is not set; here too the running code has the same. */
+export const DEFAULT_STALE_AFTER = Duration.minutes(15);
 const DAY_SECONDS = 86_400;
 
 /** One table for all jobs: on demand, encrypted, recoverable to any second of the last 35 days, retained. */
@@ -69,6 +79,18 @@ export class JobTable extends Construct {
       projectionType: ProjectionType.KEYS_ONLY,
     });
     this.agendaIndexArn = `${this.table.tableArn}/index/${AGENDA_INDEX}`;
+  }
+
+  /**
+   * Turns the table's stream on and names it; a table that nobody asks has none. New images, since Lambda can
+   * only filter by what a record holds, and a dispatcher that is invoked for every write of every row would
+   * cost more than the jobs. Caution: records hold payloads for a day, encrypted as the table is.
+   */
+  streamArn(): string {
+    const resource = this.table.node.defaultChild;
+    if (!CfnTable.isCfnTable(resource)) throw new Error(`${this.node.path} has no table resource`);
+    resource.streamSpecification = { streamViewType: StreamViewType.NEW_IMAGE };
+    return resource.attrStreamArn;
   }
 }
 

@@ -44,6 +44,17 @@ export function tellQueue(fn: LambdaFunction, queue: JobQueue): Knowledge {
   return knowledge;
 }
 
+/** For a process that no construct makes: the variables that a consumer of this queue reads. */
+export function workerVariables(queue: JobQueue): Record<string, string> {
+  const { table, queueName } = queue;
+  const addresses = addressesOf({ table, queues: new Map([[queueName, queue]]) });
+  return {
+    ...tableVariables(table),
+    [ENVIRONMENT.queues]: Stack.of(queue).toJsonString(addresses),
+    [ENVIRONMENT.queue]: queueName,
+  };
+}
+
 /** Says which queue the function reads: one, since its environment names one. */
 export function tellConsumer(fn: LambdaFunction, queue: JobQueue): void {
   const knowledge = tellQueue(fn, queue);

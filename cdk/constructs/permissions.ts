@@ -30,7 +30,7 @@ export function permitConsume(grantee: IGrantable, queue: JobQueue): Grant {
 export function permitSweepTable(grantee: IGrantable, table: JobTable): Grant {
   return join(
     allow(grantee, ["dynamodb:Query"], [table.agendaIndexArn]),
-    allow(grantee, ["dynamodb:UpdateItem", "dynamodb:GetItem", "dynamodb:BatchGetItem"], [table.table.tableArn]),
+    allow(grantee, TOUCH_ACTIONS, [table.table.tableArn]),
   );
 }
 
@@ -42,6 +42,52 @@ export function permitSweepQueue(grantee: IGrantable, queue: JobQueue): Grant {
     permitKey(grantee, queue),
   );
 }
+
+/** The dispatcher's reads and touches, beside the stream itself. */
+export function permitDispatchTable(grantee: IGrantable, table: JobTable): Grant {
+  return join(
+    allow(grantee, STREAM_ACTIONS, [table.streamArn()]),
+    allow(grantee, TOUCH_ACTIONS, [table.table.tableArn]),
+  );
+}
+
+/** Sends only: what the dispatcher can't send is the sweep's. */
+export function permitSend(grantee: IGrantable, queue: JobQueue): Grant {
+  return join(allow(grantee, ["sqs:SendMessage"], [queue.queue.queueArn]), permitKey(grantee, queue));
+}
+
+/** Scheduler: to the queue, and to its DLQ what it could not deliver there. */
+export function permitSchedule(grantee: IGrantable, queue: JobQueue): Grant {
+  const queues = [queue.queue.queueArn, queue.deadLetterQueue.queueArn];
+  return join(allow(grantee, ["sqs:SendMessage"], queues), permitKey(grantee, queue));
+}
+
+/** An operator: the `dead` agenda, rows by id, sends, and the DLQ. No Put: nothing new is enqueued by it. */
+export function permitOperate(grantee: IGrantable, queue: JobQueue): Grant {
+  const { table } = queue;
+  return join(
+    allow(grantee, ["dynamodb:Query"], [table.agendaIndexArn]),
+    allow(grantee, TOUCH_ACTIONS, [table.table.tableArn]),
+    allow(grantee, ["sqs:SendMessage"], [queue.queue.queueArn]),
+    allow(
+      grantee,
+      ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"],
+      [queue.deadLetterQueue.queueArn],
+    ),
+    permitKey(grantee, queue),
+  );
+}
+
+/** GetItem: an engine that does not return the row that refused a write is asked for it (B68). */
+const TOUCH_ACTIONS = ["dynamodb:UpdateItem", "dynamodb:GetItem", "dynamodb:BatchGetItem"];
+
+/** All four on the one stream; the CDK's own grant gives ListStreams on every stream of the account. */
+const STREAM_ACTIONS = [
+  "dynamodb:DescribeStream",
+  "dynamodb:GetRecords",
+  "dynamodb:GetShardIterator",
+  "dynamodb:ListStreams",
+];
 
 /** No Delete: rows leave by TTL. No Query or Scan: whoever runs jobs knows their keys. */
 const ROW_ACTIONS = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:GetItem", "dynamodb:BatchGetItem"];

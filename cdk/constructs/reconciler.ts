@@ -1,5 +1,5 @@
-import { Duration, RemovalPolicy, Stack, Tokenization } from "aws-cdk-lib";
-import { PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
+import { Duration, RemovalPolicy, Tokenization } from "aws-cdk-lib";
+import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { CfnSchedule, ScheduleExpression } from "aws-cdk-lib/aws-scheduler";
 import { Construct } from "constructs";
@@ -7,9 +7,10 @@ import { ENVIRONMENT } from "../../src/names.ts";
 import { Findings } from "./findings.ts";
 import { type JobFunctionProps, jobFunction } from "./job-function.ts";
 import type { JobQueue } from "./job-queue.ts";
-import type { JobTable } from "./job-table.ts";
+import { DEFAULT_STALE_AFTER, type JobTable } from "./job-table.ts";
 import { tellQueue, tellTable } from "./knowledge.ts";
 import { permitSweepQueue, permitSweepTable } from "./permissions.ts";
+import { schedulerRole, stateOf } from "./scheduler.ts";
 
 /** The function's `timeout` is 50 s by default here, so that a run ends before the next one begins. */
 export interface ReconcilerProps extends JobFunctionProps {
@@ -21,11 +22,16 @@ export interface ReconcilerProps extends JobFunctionProps {
   readonly rate?: Duration;
   /** How many stale rows a run may send again; 1 to 10,000, default 200. It bounds a storm of re-sends. */
   readonly sweepLimit?: number;
+  /**
+   * Whether it runs. Default true. Caution: while it is off nothing that was lost is sent again, no job beyond
+   * 15 minutes starts, and no dead job's missing copy reaches the DLQ. For a table restore, with the same prop
+   * of `JobQueue`, which tells the order.
+   */
+  readonly enabled?: boolean;
   /** What happens to the logs when the stack goes. Default RETAIN. */
   readonly removalPolicy?: RemovalPolicy;
 }
 
-const DEFAULT_STALE_AFTER = Duration.minutes(15);
 /** The least that Scheduler and Lambda take. An older tick is of no use: the next one is there. */
 const MAX_EVENT_AGE = Duration.seconds(60);
 
@@ -53,31 +59,21 @@ export class Reconciler extends Construct {
     for (const queue of queues) permitSweepQueue(this.function, queue);
 
     // Not the L2 target: it grants `lambda:InvokeFunction` on every version of the function (`:*`).
+    const role = schedulerRole(this);
+    role.addToPolicy(
+      new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources: [this.function.functionArn] }),
+    );
     new CfnSchedule(this, "Schedule", {
       description: "Antrean: sends due and lost jobs again.",
       scheduleExpression: ScheduleExpression.rate(rate).expressionString,
       flexibleTimeWindow: { mode: "OFF" },
+      state: stateOf(props.enabled),
       target: {
         arn: this.function.functionArn,
-        roleArn: this.schedulerRole().roleArn,
+        roleArn: role.roleArn,
         retryPolicy: { maximumRetryAttempts: 0, maximumEventAgeInSeconds: MAX_EVENT_AGE.toSeconds() },
       },
     });
-  }
-
-  /** May invoke this function and nothing else, and only for schedules of this account's default group. */
-  private schedulerRole(): Role {
-    const stack = Stack.of(this);
-    const group = { service: "scheduler", resource: "schedule-group", resourceName: "default" };
-    const conditions = {
-      StringEquals: { "aws:SourceAccount": stack.account, "aws:SourceArn": stack.formatArn(group) },
-    };
-    const role = new Role(this, "ScheduleRole", {
-      assumedBy: new ServicePrincipal("scheduler.amazonaws.com", { conditions }),
-    });
-    const resources = [this.function.functionArn];
-    role.addToPolicy(new PolicyStatement({ actions: ["lambda:InvokeFunction"], resources }));
-    return role;
   }
 }
 

@@ -1,47 +1,11 @@
-import type { Stack } from "aws-cdk-lib";
 import { Key } from "aws-cdk-lib/aws-kms";
 import type { Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import { describe, expect, it } from "vitest";
-import { plainFunction, plainQueue, resourcesOf, testStack, wholeSystem } from "./fixtures/stacks.ts";
-
-interface Statement {
-  readonly Effect: string;
-  readonly Action: string | readonly string[];
-  readonly Resource: unknown;
-  readonly Condition?: unknown;
-}
-
-/** Everything the function's role may do: one sorted entry for each pair of action and resource. */
-function rightsOf(stack: Stack, fn: LambdaFunction): string[] {
-  const role = (stack.resolve(fn.role?.roleArn) as { "Fn::GetAtt": [string, string] })["Fn::GetAtt"][0];
-  const resources = resourcesOf(stack);
-  expect(resources[role]?.Properties).not.toHaveProperty("ManagedPolicyArns");
-  expect(resources[role]?.Properties).not.toHaveProperty("Policies");
-  const statements = Object.values(resources)
-    .filter(({ Type, Properties }) => Type === "AWS::IAM::Policy" && namesRole(Properties.Roles, role))
-    .flatMap(({ Properties }) => (Properties.PolicyDocument as { Statement: Statement[] }).Statement);
-  return [...new Set(statements.flatMap(rights))].sort();
-}
-
-function rights({ Effect, Action, Resource, Condition }: Statement): string[] {
-  expect([Effect, Condition]).toEqual(["Allow", undefined]);
-  const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [value]);
-  return list(Action).flatMap((action) => list(Resource).map((resource) => right(String(action), resource)));
-}
-
-const namesRole = (roles: unknown, role: string): boolean =>
-  Array.isArray(roles) && roles.some((entry) => entry.Ref === role);
-
-const right = (action: string, resource: unknown): string => `${action} ${JSON.stringify(resource)}`;
-
-/** The same form, written by hand: actions on the ARNs of constructs. */
-function expected(stack: Stack, ...lists: [actions: string[], arn: string][]): string[] {
-  return lists.flatMap(([actions, arn]) => actions.map((action) => right(action, stack.resolve(arn)))).sort();
-}
+import { expected, LOGS, rightsOf } from "./fixtures/rights.ts";
+import { plainFunction, plainQueue, resourceOf, resourcesOf, testStack, wholeSystem } from "./fixtures/stacks.ts";
 
 const ROW = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:GetItem", "dynamodb:BatchGetItem"];
 const TAKE = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"];
-const LOGS = ["logs:CreateLogStream", "logs:PutLogEvents"];
 const KEY = ["kms:Decrypt", "kms:GenerateDataKey"];
 
 describe("each function may do exactly what it does", () => {
@@ -102,6 +66,53 @@ it("a consumer that enqueues to another queue may send there and take nothing", 
       [["sqs:SendMessage"], second.queue.queueArn],
     ),
   );
+});
+
+describe("an operator", () => {
+  const stack = testStack();
+  const { jobs, queue } = wholeSystem(stack);
+  const tool = plainFunction(stack, "Tool");
+  queue.grantOperate(tool);
+
+  it("lists and moves rows, sends, and takes from the DLQ: it enqueues nothing and consumes nothing", () => {
+    const table = jobs.table.tableArn;
+    expect(rightsOf(stack, tool)).toEqual(
+      expected(
+        stack,
+        [["dynamodb:Query"], `${table}/index/agenda`],
+        [["dynamodb:UpdateItem", "dynamodb:GetItem", "dynamodb:BatchGetItem"], table],
+        [["sqs:SendMessage"], queue.queue.queueArn],
+        [["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"], queue.deadLetterQueue.queueArn],
+      ),
+    );
+  });
+
+  it("is told table and queues", () => {
+    expect(resourceOf(stack, tool).Properties.Environment).toEqual({
+      Variables: { ANTREAN_TABLE: stack.resolve(jobs.table.tableName), ANTREAN_QUEUES: expect.anything() },
+    });
+  });
+
+  it("looks after several queues of one table", () => {
+    const other = testStack();
+    const first = plainQueue(other, { queueName: "first" });
+    const second = plainQueue(other, { queueName: "second", table: first.table });
+    const fn = plainFunction(other, "Tool");
+    for (const one of [first, second]) one.grantOperate(fn);
+    const dead = [first, second].map(({ deadLetterQueue }) => deadLetterQueue.queueArn);
+    expect(rightsOf(other, fn)).toEqual(
+      expect.arrayContaining(dead.flatMap((arn) => expected(other, [["sqs:ReceiveMessage"], arn]))),
+    );
+  });
+});
+
+it("a worker's role has exactly the consumer's rights, and its variables name what the consumer's name", () => {
+  const stack = testStack();
+  const jobs = plainQueue(stack);
+  const worker = plainFunction(stack, "Worker");
+  const variables = jobs.grantWork(worker);
+  expect(rightsOf(stack, worker)).toEqual(rightsOf(stack, jobs.consumer));
+  expect({ Variables: stack.resolve(variables) }).toEqual(resourceOf(stack, jobs.consumer).Properties.Environment);
 });
 
 it("a grant for its own queue changes nothing for a consumer", () => {

@@ -15,7 +15,7 @@ describe("Reconciler", () => {
       ScheduleExpression: "rate(1 minute)",
       FlexibleTimeWindow: { Mode: "OFF" },
       Target: { Arn: functionArn, RetryPolicy: { MaximumRetryAttempts: 0, MaximumEventAgeInSeconds: 60 } },
-      State: Match.absent(),
+      State: "ENABLED",
     });
     template.hasResourceProperties("AWS::Lambda::EventInvokeConfig", {
       FunctionName: stack.resolve(reconciler.function.functionName),

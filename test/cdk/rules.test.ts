@@ -1,26 +1,16 @@
-import { App, type Stack, Validations } from "aws-cdk-lib";
+import { App, Validations } from "aws-cdk-lib";
 import { PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { Key } from "aws-cdk-lib/aws-kms";
 import { CfnQueue, Queue } from "aws-cdk-lib/aws-sqs";
-import { AwsSolutionsChecks } from "cdk-nag";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { nagFindings } from "./fixtures/nag.ts";
 import { plainQueue, testStack, wholeSystem } from "./fixtures/stacks.ts";
-
-/** What AwsSolutions finds and nobody acknowledged: `rule path`. */
-function findings(stack: Stack): string[] {
-  const { violations } = new AwsSolutionsChecks().validateScope(stack);
-  return violations
-    .flatMap(({ ruleName, violatingResources }) =>
-      violatingResources.map(({ constructPath }) => `${ruleName} ${constructPath}`),
-    )
-    .sort();
-}
 
 describe("cdk-nag AwsSolutions", () => {
   it("finds nothing in a whole system, and nothing is suppressed", () => {
     const stack = testStack();
     wholeSystem(stack);
-    expect(findings(stack)).toEqual([]);
+    expect(nagFindings(stack)).toEqual([]);
     const metadata = stack.node.findAll().flatMap(({ node }) => node.metadata);
     expect(metadata.filter(({ type }) => type === Validations.ACKNOWLEDGED_RULES_METADATA_KEY)).toEqual([]);
   });
@@ -28,7 +18,7 @@ describe("cdk-nag AwsSolutions", () => {
   it("finds nothing with a key of yours", () => {
     const stack = testStack();
     wholeSystem(stack, {}, { encryptionKey: new Key(stack, "Key", { enableKeyRotation: true }) });
-    expect(findings(stack)).toEqual([]);
+    expect(nagFindings(stack)).toEqual([]);
   });
 
   it("looks at every resource: planted faults are found, and a suppression covers one finding of one resource", () => {
@@ -38,13 +28,13 @@ describe("cdk-nag AwsSolutions", () => {
     consumer.addToRolePolicy(new PolicyStatement({ actions: ["dynamodb:*"], resources: ["*"] }));
     const wildcard = "Test/ConsumerRole/DefaultPolicy/Resource";
     const rest = [`AwsSolutions-IAM5[Resource::*] ${wildcard}`, "AwsSolutions-SQS3 Test/Open/Resource"];
-    expect(findings(stack)).toEqual([`AwsSolutions-IAM5[Action::dynamodb:*] ${wildcard}`, ...rest]);
+    expect(nagFindings(stack)).toEqual([`AwsSolutions-IAM5[Action::dynamodb:*] ${wildcard}`, ...rest]);
     if (!consumer.role) throw new Error("the consumer has a role");
     Validations.of(consumer.role).acknowledge({
       id: "AwsSolutions-IAM5[Action::dynamodb:*]",
       reason: "Planted by this test.",
     });
-    expect(findings(stack)).toEqual(rest);
+    expect(nagFindings(stack)).toEqual(rest);
   });
 });
 
