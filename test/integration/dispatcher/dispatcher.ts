@@ -1,0 +1,3 @@
+import { createDispatcher } from "../../../src/index.ts";
+
+export const handler = createDispatcher();
