@@ -1,7 +1,7 @@
 import { bindHandlers, type Handler } from "./consumer.ts";
-import type { WorkerParts } from "./flow/parts.ts";
+import type { ConsumerParts } from "./flow/parts.ts";
 import { consumerQueue } from "./settings.ts";
-import { wire } from "./wire.ts";
+import { type Wired, wire } from "./wire.ts";
 
 export interface ConsumerOptions<Deps> {
   /** Made once a process (on Lambda: a sandbox), at its first use; every handler finds it in `ctx.deps`. */
@@ -12,7 +12,7 @@ export interface ConsumerOptions<Deps> {
 export async function prepareConsumer<Deps>(
   { context }: ConsumerOptions<Deps>,
   handlers: readonly Handler<Deps>[],
-): Promise<WorkerParts> {
+): Promise<ConsumerParts & Wired> {
   const wired = wire();
   const queue = consumerQueue(wired.settings);
   // Without `context` nobody can name a type for `deps` but `unknown`.

@@ -1,3 +1,4 @@
+import { createSqsDeadLetters } from "./adapters/sqs/dead-letters.ts";
 import { type ReplayOptions, type ReplayReport, replay } from "./flow/replay.ts";
 import { wire } from "./wire.ts";
 
@@ -14,7 +15,9 @@ export function createOperator(): Operator {
   return {
     replay: async ({ queues, ...options }) => {
       const wired = wire();
-      return replay({ ...options, queues: queues ?? Object.keys(wired.settings.queues) }, wired);
+      const { queues: known } = wired.settings;
+      const letters = createSqsDeadLetters({ client: wired.sqs, queues: known });
+      return replay({ ...options, queues: queues ?? Object.keys(known) }, { ...wired, letters });
     },
   };
 }

@@ -8,21 +8,17 @@ import { SQSClient } from "@aws-sdk/client-sqs";
 import { createDynamoJobStore } from "./adapters/dynamo/job-store.ts";
 import { createDynamoLockStore } from "./adapters/dynamo/lock-store.ts";
 import { createLogEvents } from "./adapters/log/events.ts";
-import { createSqsDeadLetters } from "./adapters/sqs/dead-letters.ts";
-import { createSqsInbox } from "./adapters/sqs/inbox.ts";
 import { createSqsTransport } from "./adapters/sqs/transport.ts";
 import { systemRuntime } from "./adapters/system/runtime.ts";
 import type { Parts } from "./flow/parts.ts";
-import type { DeadLetters } from "./ports/dead-letters.ts";
-import type { Inbox } from "./ports/inbox.ts";
 import type { LockStore } from "./ports/lock-store.ts";
 import { readSettings, type Settings } from "./settings.ts";
 
 export interface Wired extends Parts {
   readonly locks: LockStore;
-  readonly letters: DeadLetters;
   readonly settings: Settings;
-  readonly inbox: Inbox;
+  /** For the adapters of doors that few processes use: a consumer's bundle is to hold none of them. */
+  readonly sqs: SQSClient;
   /** Names this process in logs and DLQ entries. */
   readonly worker: string;
 }
@@ -60,7 +56,6 @@ export function wireFrom(environment: Readonly<Record<string, string | undefined
     store: createDynamoJobStore({ client, table, shards, runtime: systemRuntime }),
     locks: createDynamoLockStore({ client, table }),
     transport: createSqsTransport({ client: sqs, queues, runtime: systemRuntime }),
-    inbox: createSqsInbox({ client: sqs, queues }),
-    letters: createSqsDeadLetters({ client: sqs, queues }),
+    sqs,
   };
 }

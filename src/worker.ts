@@ -1,3 +1,4 @@
+import { createSqsInbox } from "./adapters/sqs/inbox.ts";
 import type { Handler } from "./consumer.ts";
 import { type ConsumerOptions, prepareConsumer } from "./consumer-parts.ts";
 import { type WorkOptions, work } from "./flow/work.ts";
@@ -47,7 +48,8 @@ export function createWorker<Deps>(options: WorkerOptions<Deps>, handlers: reado
     run: (signal) => {
       running ??= runUntil(signal, stopping, async () => {
         const parts = await prepareConsumer(options, handlers);
-        await work(workOptions, parts, stopping.signal);
+        const inbox = createSqsInbox({ client: parts.sqs, queues: parts.settings.queues });
+        await work(workOptions, { ...parts, inbox }, stopping.signal);
       });
       return running;
     },
