@@ -50,6 +50,9 @@ async function stop({ dir, json }: Arguments): Promise<number> {
   const ended = await stopEngine({ dir });
   if (json) print(JSON.stringify({ stopped: ended?.endpoint ?? null }));
   else log(ended ? `stopped the engine at ${ended.endpoint}` : 'nothing to stop that "npm run local" has started');
+  if (ended && hostEnvironment().AWS_ENDPOINT_URL === ended.endpoint) {
+    log("this shell's AWS_ENDPOINT_URL still points there: unset AWS_ENDPOINT_URL");
+  }
   return 0;
 }
 

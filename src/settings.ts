@@ -93,7 +93,7 @@ function readDelays(environment: Environment): readonly number[] | undefined {
 function number(environment: Environment, name: string, range: { fallback: number; min: number; max: number }): number {
   const text = environment[name];
   if (text === undefined || text === "") return range.fallback;
-  const value = Number(text);
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (!Number.isInteger(value) || value < range.min || value > range.max) {
     throw wrong(name, text, `a whole number from ${range.min} to ${range.max}`);
   }

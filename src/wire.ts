@@ -46,7 +46,9 @@ export function wireFrom(environment: Readonly<Record<string, string | undefined
   const worker = environment.AWS_LAMBDA_LOG_STREAM_NAME ?? `${hostname()}:${process.pid}`;
   const { table, shards, queues, times } = settings;
   const client = new DynamoDBClient(CLIENT);
-  const sqs = new SQSClient(CLIENT);
+  // On an endpoint of one's own, queue URLs may spell the host in another way; the client would warn each time.
+  const ownEndpoint = environment.AWS_ENDPOINT_URL_SQS ?? environment.AWS_ENDPOINT_URL;
+  const sqs = new SQSClient({ ...CLIENT, ...(ownEndpoint && { useQueueUrlAsEndpoint: false }) });
   return {
     settings,
     worker,

@@ -1,7 +1,7 @@
 import { AntreanError, KeyConflictError } from "../job/errors.ts";
 import { sameIdentity } from "../job/identity.ts";
 import { identityOf, type JobRow, type State } from "../job/row.ts";
-import { type Parts, refOf } from "./parts.ts";
+import { describe, type Parts, refOf } from "./parts.ts";
 import { createAll } from "./persist.ts";
 import { type EnqueueRequest, type Prepared, type ProducerParts, prepare } from "./prepare.ts";
 import { restartAll, sameJob, wantsRestart } from "./restart.ts";
@@ -129,6 +129,7 @@ function rejected(error: AntreanError): Rejection {
 }
 
 function unavailable(cause: unknown): AntreanError {
-  const message = "the job table did not answer; nothing is known to be written. The same call is safe to repeat.";
+  const why = cause === undefined ? "" : ` (${describe(cause)})`;
+  const message = `the job table did not take it${why}; nothing is known to be written. The same call is safe to repeat.`;
   return new AntreanError("store-unavailable", message, { cause });
 }

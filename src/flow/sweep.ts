@@ -90,7 +90,11 @@ async function sweepPage(cursor: Cursor, run: Run): Promise<boolean> {
       limit,
       ...(after !== undefined && { after }),
     });
-    if (page.jobIds.length > 0) await sweepRows(await readEach(page.jobIds, "sweep", parts), run);
+    if (page.jobIds.length > 0) {
+      const rows = await readEach(page.jobIds, "sweep", parts);
+      run.tally.damaged += page.jobIds.length - rows.length;
+      await sweepRows(rows, run);
+    }
     cursor.after = page.next;
     return page.next !== undefined;
   } catch (error) {
@@ -134,6 +138,11 @@ async function sweepRows(rows: readonly (JobRow | undefined)[], run: Run): Promi
   await sendTouched(won, run);
   for (const { row, decision } of won) {
     if (decision.kind === "postpone") tally.postponed += 1;
+    if (decision.kind === "postpone" && decision.why === "damaged") {
+      tally.damaged += 1;
+      const error = "its tenant, type and key are not this job's: somebody wrote to the row";
+      parts.events.emit({ type: "left", job: undefined, during: `sweep of job ${row.jobId}`, error });
+    }
     if (decision.kind === "bury" && (await buryCopy(row, undefined, parts))) tally.buried += 1;
   }
 }
@@ -179,7 +188,7 @@ function touchFor(
       return touch(row, token, {
         agenda,
         ...(why === "backlog" && { held: true }),
-        ...(why === "unknown-queue" && { dispatches }),
+        ...((why === "unknown-queue" || why === "damaged") && { dispatches }),
       });
     }
   }
@@ -217,6 +226,7 @@ function emptyTally(): Tally {
     started: 0,
     postponed: 0,
     left: 0,
+    damaged: 0,
     buried: 0,
     lostRaces: 0,
     failedSends: 0,

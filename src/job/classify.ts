@@ -1,3 +1,4 @@
+import { retryAfterMs } from "./http-error.ts";
 import type { ErrorClass } from "./row.ts";
 
 /** What an error says about trying again. `uncertain`: the effect may have happened. */
@@ -107,7 +108,22 @@ function statusOf(error: Shape): number | undefined {
 }
 
 function retryAfterOf(error: Shape): number | undefined {
-  return typeof error.retryAfterMs === "number" && error.retryAfterMs >= 0 ? error.retryAfterMs : undefined;
+  if (typeof error.retryAfterMs === "number" && error.retryAfterMs >= 0) return error.retryAfterMs;
+  const { response } = error;
+  const holders = [error, typeof response === "object" && response !== null ? (response as Shape) : {}];
+  for (const { headers } of holders) {
+    const wish = retryAfterMs(headerOf(headers, "retry-after"), headerOf(headers, "date"));
+    if (wish !== undefined) return wish;
+  }
+  return undefined;
+}
+
+/** Headers as fetch has them, or as a plain object of lower-case names. */
+function headerOf(headers: unknown, name: string): string | null {
+  if (typeof headers !== "object" || headers === null) return null;
+  const { get } = headers as Shape;
+  const value = typeof get === "function" ? get.call(headers, name) : (headers as Shape)[name];
+  return value === undefined || value === null ? null : String(value);
 }
 
 function text(value: unknown): string | undefined {

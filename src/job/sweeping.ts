@@ -1,5 +1,6 @@
 import { LONGEST_COPY_MS, type RowTimes, SEND_AHEAD_MS, staleAgenda } from "./edges.ts";
-import type { Agenda, JobRow } from "./row.ts";
+import { jobIdOf } from "./identity.ts";
+import { type Agenda, identityOf, type JobRow } from "./row.ts";
 
 /** What the sweep does with one row that the agenda named. */
 export type SweepDecision =
@@ -11,7 +12,7 @@ export type SweepDecision =
   | {
       readonly kind: "postpone";
       readonly agenda: Agenda;
-      readonly why: "leased" | "later" | "backlog" | "unknown-queue";
+      readonly why: "leased" | "later" | "backlog" | "unknown-queue" | "damaged";
     }
   /** Dead, and its copy was not accepted by the DLQ yet. */
   | { readonly kind: "bury" };
@@ -31,6 +32,10 @@ const HELD_MS = 3_600_000;
 export function decideSweep(row: JobRow | undefined, view: SweepView): SweepDecision {
   const { nowMs, times, knownQueue, backlog } = view;
   if (row?.agenda === undefined || row.agenda.kind === "dead" || row.agenda.atMs > nowMs) return { kind: "leave" };
+  // Its copies would be orphans or unreadable, one more with every look.
+  if (jobIdOf(identityOf(row)) !== row.jobId) {
+    return { kind: "postpone", agenda: { ...row.agenda, atMs: nowMs + growing(row, times) }, why: "damaged" };
+  }
   if (!knownQueue) {
     return {
       kind: "postpone",

@@ -105,6 +105,8 @@ export interface SweepReport {
   readonly started: number;
   readonly postponed: number;
   readonly left: number;
+  /** Rows that can't be read or are not their own job's, by a hand in the table: each has an event. */
+  readonly damaged: number;
   readonly buried: number;
   readonly lostRaces: number;
   readonly failedSends: number;

@@ -107,5 +107,8 @@ const fields = fc.record(
 export const row: fc.Arbitrary<JobRow> = fc.tuple(envelope, fields, fc.boolean()).map(([header, rest, foreign]) => {
   const identity = { tenantId: header.tenantId ?? "default", jobType: header.jobType, key: header.idempotencyKey };
   const rawBody = foreign ? { rawBody: JSON.stringify(header, null, 1) } : {};
-  return { jobId: jobIdOf(identity), envelope: header, ...rawBody, ...rest } as JobRow;
+  // What nobody could ever claim is no row of ours, and is refused when it is read.
+  const open = rest.state === "pending" || rest.state === "running";
+  const claimable = open && rest.claimableAtMs === undefined ? { claimableAtMs: 0 } : {};
+  return { jobId: jobIdOf(identity), envelope: header, ...rawBody, ...rest, ...claimable } as JobRow;
 });

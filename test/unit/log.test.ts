@@ -36,7 +36,7 @@ const row = rowIn("running", {
 });
 const job = refOf(row);
 const report: SweepReport = {
-  ...{ found: 5, sent: 1, started: 2, postponed: 1, left: 1, buried: 0, lostRaces: 0, failedSends: 0 },
+  ...{ found: 5, sent: 1, started: 2, postponed: 1, left: 1, damaged: 0, buried: 0, lostRaces: 0, failedSends: 0 },
   ...{ oldestPendingAgeMs: 9, durationMs: 3, ended: "done" },
 };
 

@@ -43,6 +43,7 @@ const FORMS = {
 } as const satisfies Record<Field, "text" | "number" | "flag" | "json">;
 
 const FIELDS = Object.keys(FORMS) as Field[];
+const STATES: ReadonlySet<string> = new Set(["pending", "running", "succeeded", "skipped", "dead", "cancelled"]);
 /** A row without one of these was written by somebody else, or is no job at all. */
 const REQUIRED: readonly Field[] = [
   "payloadHash",
@@ -86,7 +87,11 @@ export function decodeFields(item: Item): Pick<JobRow, Field> {
     const value = decodeField(field, item[ATTRIBUTES[field]]);
     if (value !== undefined) fields[field] = value;
   }
-  const missing = REQUIRED.filter((field) => fields[field] === undefined);
+  if (!STATES.has(String(fields.state))) fields.state = undefined;
+  // Without it nothing could ever claim the row, and every look would send another copy.
+  const open = fields.state === "pending" || fields.state === "running";
+  const required = open ? [...REQUIRED, "claimableAtMs" as const] : REQUIRED;
+  const missing = required.filter((field) => fields[field] === undefined);
   if (missing.length > 0) {
     throw new Error(`no readable ${missing.map((field) => `${field} (attribute ${ATTRIBUTES[field]})`).join(", ")}`);
   }
@@ -98,7 +103,7 @@ function decodeField(field: Field, value: AttributeValue | undefined): unknown {
     case "text":
       return value?.S;
     case "number":
-      return value?.N === undefined ? undefined : Number(value.N);
+      return value?.N === undefined || !Number.isFinite(Number(value.N)) ? undefined : Number(value.N);
     case "flag":
       return value?.BOOL;
     case "json":

@@ -75,3 +75,15 @@ describe("rows as items", () => {
     expect(() => decodeRow({})).toThrow("an item without a key is no job");
   });
 });
+
+describe("a row that a hand has damaged is refused, and says by which attribute", () => {
+  test.each([
+    ["a state that there is none of", { st: { S: "weird" } }, "state (attribute st)"],
+    ["no time from which it may be claimed", { ca: undefined }, "claimableAtMs (attribute ca)"],
+    ["such a time that is no number", { ca: { N: "soon" } }, "claimableAtMs (attribute ca)"],
+    ["no attempt", { n: undefined }, "attempt (attribute n)"],
+  ])("%s", (_, damage, what) => {
+    const item = { ...encodeRow(newRow().row, 8), ...damage } as Item;
+    expect(() => decodeRow(item)).toThrow(what);
+  });
+});

@@ -258,8 +258,20 @@ describe("I10: the sweep is bounded, fair and safe", () => {
       if (jobIds.includes(broken)) throw new Error("no readable state");
       return readMany(jobIds);
     };
-    expect(await w.sweep()).toMatchObject({ sent: 40 });
+    expect(await w.sweep()).toMatchObject({ sent: 40, damaged: 1 });
     expect(w.eventsOf("left")).toHaveLength(1);
+  });
+
+  test("a row that is not its own job's any more is told, not sent, and looked at ever more rarely", async () => {
+    const w = world();
+    const { jobId } = await w.enqueue(job, { id: "a" });
+    await loseMessages(w);
+    const row = w.row(jobId);
+    w.store.plant({ ...row, envelope: { ...row.envelope, tenantId: "somebody-else" } });
+    await w.runtime.advance(15 * MINUTE);
+    expect(await w.sweep()).toMatchObject({ sent: 0, damaged: 1, postponed: 1 });
+    expect(w.messages()).toEqual([]);
+    expect(await w.sweep()).toMatchObject({ found: 0 });
   });
 
   test("a run that is out of time ends, and the next one goes on", async () => {

@@ -161,3 +161,14 @@ describe("causes", () => {
     expect(classify(chain(5)).class).toBe("transient");
   });
 });
+
+it("respects a Retry-After however the client carries its headers", () => {
+  const fetched = { headers: new Headers({ "retry-after": "7" }), status: 429 };
+  for (const error of [
+    Object.assign(new Error("x"), { status: 429, headers: { "retry-after": "7" } }),
+    Object.assign(new Error("x"), { response: { status: 429, headers: { "retry-after": 7 } } }),
+    Object.assign(new Error("x"), { response: fetched }),
+  ]) {
+    expect(classify(error)).toEqual({ class: "transient", retryAfterMs: 7_000 });
+  }
+});
