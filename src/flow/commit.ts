@@ -23,8 +23,11 @@ export interface Committer {
   readonly committedRow: JobRow;
   commit(items: readonly unknown[], result?: unknown, children?: readonly Child[]): Promise<void>;
   enqueue(child: Child): Promise<Receipt>;
-  /** When no commit is under way: one that its handler did not wait for must not race the settle. */
-  idle(): Promise<void>;
+  /**
+   * When no commit is under way: one that its handler did not wait for must not race the settle. Answers what
+   * such a commit failed by, which nobody has heard and which is therefore how the run ended.
+   */
+  idle(): Promise<unknown>;
 }
 
 const PAUSES_MS = [50, 100, 200, 400, 800, 1_600] as const;
@@ -39,7 +42,7 @@ export function createCommitter(owned: Owned, batch: Batch, keeper: Keeper): Com
   const { runtime, store, times } = parts;
   let committed: JobRow | undefined;
   let begun = false;
-  let underWay: Promise<void> = Promise.resolve();
+  const underWay = new Set<Promise<void>>();
   let ordinal = 0;
 
   const requestOf = ({ contract, payload, options }: Child): EnqueueRequest => {
@@ -52,10 +55,10 @@ export function createCommitter(owned: Owned, batch: Batch, keeper: Keeper): Com
         tenantId: envelope.tenantId ?? "default",
         ...(envelope.traceId !== undefined && { traceId: envelope.traceId }),
         ...(envelope.traceparent !== undefined && { traceparent: envelope.traceparent }),
+        // A parent that runs again enqueues the same children again; a key of the caller's own counts more.
+        ...(contract.everyTime && { key: `${jobId}/${child}` }),
         ...options,
         hops: (envelope.hops ?? 0) + 1,
-        // A parent that runs again enqueues the same children again.
-        ...(contract.everyTime && { key: `${jobId}/${child}` }),
       },
     };
   };
@@ -69,10 +72,16 @@ export function createCommitter(owned: Owned, batch: Batch, keeper: Keeper): Com
       return committed;
     },
     enqueue: (child) => enqueue(requestOf(child), parts),
-    idle: () => underWay,
+    idle: async () => {
+      const ended = await Promise.allSettled(underWay);
+      const failures = ended.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []));
+      return failures.find((error) => !hasCode(error, "commit-twice"));
+    },
     commit: (items, result, children = []) => {
       const work = commitOnce(items, result, children);
-      underWay = work.catch(() => {});
+      const over = () => void underWay.delete(work);
+      underWay.add(work);
+      work.then(over, over);
       return work;
     },
   };

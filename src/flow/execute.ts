@@ -63,8 +63,9 @@ export async function execute(
   const over = new AbortController();
   try {
     const run = end(() => handler(contextOf(ready, signal, committer))).then(async (ended) => {
-      await committer.idle();
-      return ended;
+      const unheard = await committer.idle();
+      const failed = unheard !== undefined && committer.state === "open" && ended.kind === "returned";
+      return failed ? ({ kind: "threw", error: unheard } as const) : ended;
     });
     return await Promise.race([run, stuck(signal, over.signal, runtime)]);
   } finally {
