@@ -4,7 +4,7 @@ import { tenantOf } from "../job/envelope.ts";
 import { type Acquisition, type LockAnswer, lockIdOf } from "../job/lock.ts";
 import { type Batch, guarded, leave, type Ready } from "./batch.ts";
 import { refOf } from "./parts.ts";
-import { transitionOne } from "./persist.ts";
+import { acquireAll, transitionOne } from "./persist.ts";
 import { settle, skipUnrun } from "./settle.ts";
 
 /** An expired holder is broken, then replaced; a third look means that others are at it as well. */
@@ -27,7 +27,7 @@ export async function lockAll(readies: readonly Ready[], batch: Batch): Promise<
   );
   for (let look = 0; open.length > 0; look++) {
     const asked = open.map((asking) => acquisitionOf(asking, batch));
-    const answers = await acquireAll(asked, batch);
+    const answers = await acquireAll(batch.parts, asked);
     const again: Asking[] = [];
     await Promise.all(
       open.map(({ ready }, at) =>
@@ -90,21 +90,4 @@ function acquisitionOf({ ready: { row }, replaces }: Asking, { parts, deadlineMs
     version,
     replaces,
   };
-}
-
-const PAUSES_MS = [50, 200, 800] as const;
-
-/** As rows are written: until each is answered. An acquisition whose answer was lost is known by its token. */
-async function acquireAll(asked: readonly Acquisition[], { parts }: Batch): Promise<readonly LockAnswer[]> {
-  const answers = [...(await parts.locks.acquireMany(asked))];
-  for (const pauseMs of PAUSES_MS) {
-    const failed = asked.flatMap((one, at) => (answers[at]?.kind === "failed" ? [{ one, at }] : []));
-    if (failed.length === 0) break;
-    await parts.runtime.sleep(pauseMs * (0.5 + parts.runtime.random() / 2));
-    const again = await parts.locks.acquireMany(failed.map(({ one }) => one));
-    failed.forEach(({ at }, n) => {
-      answers[at] = again[n] ?? { kind: "failed", error: new Error("the lock store gave no answer") };
-    });
-  }
-  return answers;
 }

@@ -1,5 +1,7 @@
+import type { Acquisition, LockAnswer } from "../job/lock.ts";
 import type { Creation, Transition, WriteAnswer } from "../job/transition.ts";
 import type { JobStore } from "../ports/job-store.ts";
+import type { LockStore } from "../ports/lock-store.ts";
 import type { Runtime } from "../ports/runtime.ts";
 
 const PAUSES_MS = [50, 200, 800] as const;
@@ -26,13 +28,26 @@ export async function transitionOne(writing: Writing, transition: Transition): P
   return answer ?? { kind: "failed", error: new Error("the store gave no answer") };
 }
 
-async function persist<Item>(
-  { runtime }: Writing,
+/** Locks too: an acquisition whose answer was lost is known by its token. */
+export function acquireAll(
+  writing: { readonly locks: LockStore; readonly runtime: Runtime },
+  acquisitions: readonly Acquisition[],
+): Promise<readonly LockAnswer[]> {
+  return persist(writing, acquisitions, (items) => writing.locks.acquireMany(items));
+}
+
+interface Unanswered {
+  readonly kind: "failed";
+  readonly error: unknown;
+}
+
+async function persist<Item, Answer extends { readonly kind: string }>(
+  { runtime }: { readonly runtime: Runtime },
   items: readonly Item[],
-  write: (items: readonly Item[]) => Promise<readonly WriteAnswer[]>,
-): Promise<readonly WriteAnswer[]> {
+  write: (items: readonly Item[]) => Promise<readonly (Answer | Unanswered)[]>,
+): Promise<readonly (Answer | Unanswered)[]> {
   if (items.length === 0) return [];
-  const answers: WriteAnswer[] = [];
+  const answers: (Answer | Unanswered)[] = [];
   let open = items.map((item, at) => ({ item, at }));
   for (const pauseMs of [...PAUSES_MS, undefined]) {
     const answered = await write(open.map(({ item }) => item));
