@@ -5,6 +5,7 @@ import type { HeldLock } from "../job/lock.ts";
 import type { Mark } from "../job/mark.ts";
 import type { IncomingMessage } from "../job/message.ts";
 import type { JobRow } from "../job/row.ts";
+import type { WriteAnswer } from "../job/transition.ts";
 import type { JobRef } from "../ports/events.ts";
 import type { Lease } from "./lease.ts";
 import { type BoundHandler, type ConsumerParts, describe } from "./parts.ts";
@@ -113,6 +114,16 @@ export async function guarded(
   } catch (error) {
     leave(batch, delivery, during, error);
   }
+}
+
+/** Another was faster, or nobody can say: the message comes again and asks. */
+export function leaveUnwon(
+  batch: Batch,
+  delivery: Delivery,
+  during: string,
+  answer: Exclude<WriteAnswer, { readonly kind: "won" }>,
+): void {
+  leave(batch, delivery, during, answer.kind === "failed" ? answer.error : "lost a race");
 }
 
 export function leave({ parts }: Batch, delivery: Delivery, during: string, error: unknown): void {

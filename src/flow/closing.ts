@@ -1,9 +1,9 @@
 import { LONGEST_COPY_MS, replay } from "../job/edges.ts";
 import type { Finding } from "../job/finding.ts";
 import type { JobRow } from "../job/row.ts";
-import { type Batch, type Copy, type Delivery, deliveryRef, leave } from "./batch.ts";
+import { type Batch, type Copy, type Delivery, deliveryRef, leave, leaveUnwon } from "./batch.ts";
 import { buryCopy, buryMessage } from "./bury.ts";
-import { refOf } from "./parts.ts";
+import { anew, refOf } from "./parts.ts";
 import { transitionOne } from "./persist.ts";
 import { sendCopies, sendRows } from "./send.ts";
 
@@ -58,17 +58,12 @@ export async function closeFinding(delivery: Delivery, finding: Closed, batch: B
  */
 async function reopen(delivery: Delivery, dead: JobRow, batch: Batch): Promise<void> {
   const { parts } = batch;
-  const { runtime, times, events } = parts;
-  const later = { nowMs: runtime.now(), token: runtime.token(), wait: runtime.token() };
-  const answer = await transitionOne(parts, replay(dead, later, times));
-  // Another copy or an operator was faster, or nobody can say: this message comes again and asks.
-  if (answer.kind !== "won") {
-    return leave(batch, delivery, "replay", answer.kind === "failed" ? answer.error : "lost a race");
-  }
+  const answer = await transitionOne(parts, replay(dead, anew(parts), parts.times));
+  if (answer.kind !== "won") return leaveUnwon(batch, delivery, "replay", answer);
   const { row } = answer;
   const [sent] = await sendRows([{ row, delayMs: 0 }], parts);
   const dispatched = sent?.kind === "sent";
-  events.emit({ type: "replayed", job: refOf(row), generation: row.generation, by: "redrive", dispatched });
+  parts.events.emit({ type: "replayed", job: refOf(row), generation: row.generation, by: "redrive", dispatched });
   batch.acknowledge(delivery.copies);
 }
 

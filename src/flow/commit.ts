@@ -1,20 +1,13 @@
-import type { Input, JobContract, Schema } from "../job/contract.ts";
 import { succeed } from "../job/edges.ts";
 import { AntreanError, hasCode } from "../job/errors.ts";
 import { resultOf } from "../job/outcome.ts";
 import type { JobRow } from "../job/row.ts";
 import type { Commit, CommitAnswer } from "../ports/job-store.ts";
 import type { Batch, Owned } from "./batch.ts";
+import { type Child, childRequests, distinct, without } from "./children.ts";
 import type { Keeper } from "./lease.ts";
-import { type EnqueueOptions, type EnqueueRequest, type Prepared, prepare } from "./prepare.ts";
+import { type Prepared, prepare } from "./prepare.ts";
 import { dispatchAll, enqueue, type Receipt } from "./produce.ts";
-
-/** A job that a job enqueues: `ctx.enqueue(...)`, or a member of a commit. */
-export interface Child<S extends Schema = Schema> {
-  readonly contract: JobContract<S>;
-  readonly payload: Input<S>;
-  readonly options?: EnqueueOptions;
-}
 
 /** What a handler can do beside returning: commit, and enqueue. One for each run. */
 export interface Committer {
@@ -43,25 +36,7 @@ export function createCommitter(owned: Owned, batch: Batch, keeper: Keeper): Com
   let committed: JobRow | undefined;
   let begun = false;
   const underWay = new Set<Promise<void>>();
-  let ordinal = 0;
-
-  const requestOf = ({ contract, payload, options }: Child): EnqueueRequest => {
-    const { envelope, jobId } = owned.row;
-    const child = ordinal++;
-    return {
-      contract,
-      payload,
-      options: {
-        tenantId: envelope.tenantId ?? "default",
-        ...(envelope.traceId !== undefined && { traceId: envelope.traceId }),
-        ...(envelope.traceparent !== undefined && { traceparent: envelope.traceparent }),
-        // A parent that runs again enqueues the same children again; a key of the caller's own counts more.
-        ...(contract.everyTime && { key: `${jobId}/${child}` }),
-        ...options,
-        hops: (envelope.hops ?? 0) + 1,
-      },
-    };
-  };
+  const requestOf = childRequests(owned.row);
 
   return {
     get state() {
@@ -91,19 +66,20 @@ export function createCommitter(owned: Owned, batch: Batch, keeper: Keeper): Com
     begun = true;
     try {
       const prepared = await Promise.all(children.map((child) => prepare(requestOf(child), parts)));
+      const missing = distinct(prepared);
       // Nothing may move row or lock under the transaction; a lease that is over by now has nothing to commit.
       await keeper.stop();
       if (keeper.state() === "lost") throw leaseLost();
       const transition = succeed(owned.row, resultOf(result), runtime.now(), times);
-      const { row, missing } = await commitOrGoOn(
+      const answer = await commitOrGoOn(
         { transition, row: owned.row, lock: owned.lock, items, requestToken: runtime.uuid() },
-        prepared,
+        missing,
       );
-      committed = row;
-      await dispatchAll(missing, parts);
+      committed = answer.row;
+      await dispatchAll(answer.missing, parts);
     } catch (error) {
-      // Nothing was written, for certain: the handler may think again.
-      if (hasCode(error, "commit-refused") || hasCode(error, "invalid-payload")) begun = false;
+      // Unless it may have happened, or can't happen any more, the handler may think again.
+      begun = committed !== undefined || hasCode(error, "transient") || hasCode(error, "lease-lost");
       throw error;
     }
   }
@@ -118,7 +94,7 @@ export function createCommitter(owned: Owned, batch: Batch, keeper: Keeper): Com
     }
   }
 
-  /** Children that exist already are left out, and the rest is committed under a request of its own. */
+  /** Children that exist already as they are asked for are left out, and the rest is a request of its own. */
   async function commitAll(
     commit: Omit<Commit, "creations">,
     children: readonly Prepared[],
@@ -132,8 +108,7 @@ export function createCommitter(owned: Owned, batch: Batch, keeper: Keeper): Com
       if (answer.kind === "lost") throw leaseLost();
       if (answer.kind === "refused") throw refused(answer.entries);
       if (answer.kind === "exists") {
-        const { jobIds } = answer;
-        missing = missing.filter(({ jobId }) => !jobIds.includes(jobId));
+        missing = await without(missing, answer.jobIds, store);
         requestToken = runtime.uuid();
       } else if (pauseMs === undefined || batch.remainingMs() < 2 * pauseMs) break;
       else await runtime.sleep(pauseMs * (0.5 + runtime.random() / 2));

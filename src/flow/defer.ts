@@ -1,12 +1,12 @@
 import { bury, claimAlone, defer, insertDefer } from "../job/edges.ts";
 import { judge } from "../job/finding.ts";
 import type { JobRow } from "../job/row.ts";
-import { type Batch, type Delivery, deliveryRef, leave } from "./batch.ts";
+import { type Batch, type Delivery, deliveryRef, leaveUnwon } from "./batch.ts";
 import { buryCopy } from "./bury.ts";
 import { claimMark, isMarked } from "./claim.ts";
 import { closeFinding, waitOn } from "./closing.ts";
-import { refOf } from "./parts.ts";
-import { createAll, transitionOne } from "./persist.ts";
+import { anew, refOf } from "./parts.ts";
+import { createOne, transitionOne } from "./persist.ts";
 import { sendRows } from "./send.ts";
 
 const GIVE_UP_MS = 7 * 86_400_000;
@@ -41,12 +41,10 @@ export async function deferUnknown(
 
 async function deferNew(delivery: Delivery, what: "unknown-type" | "unknown-version", batch: Batch): Promise<void> {
   const { parts } = batch;
-  const { runtime } = parts;
-  const later = { nowMs: runtime.now(), token: runtime.token(), wait: runtime.token(), delayMs: SHORTEST_MS };
-  const [answer] = await createAll(parts, [insertDefer(delivery.job, later, parts.times)]);
+  const creation = insertDefer(delivery.job, anew(parts, SHORTEST_MS), parts.times);
+  const answer = await createOne(parts, creation);
   // Another copy was faster: this one comes again and finds its row.
-  if (answer?.kind !== "won")
-    return leave(batch, delivery, "defer", answer?.kind === "failed" ? answer.error : "lost a race");
+  if (answer.kind !== "won") return leaveUnwon(batch, delivery, "defer", answer);
   await sendDeferred(delivery, answer.row, what, SHORTEST_MS, batch);
 }
 
@@ -57,15 +55,12 @@ async function deferRow(
   batch: Batch,
 ): Promise<void> {
   const { parts } = batch;
-  const { runtime, times } = parts;
-  const nowMs = runtime.now();
+  const nowMs = parts.runtime.now();
   const waitedMs = nowMs - (row.deferredSinceMs ?? nowMs);
   if (waitedMs >= GIVE_UP_MS) return giveUp(delivery, row, what, batch);
   const delayMs = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, waitedMs));
-  const later = { nowMs, token: runtime.token(), wait: runtime.token(), delayMs };
-  const answer = await transitionOne(parts, defer(row, later, times));
-  if (answer.kind !== "won")
-    return leave(batch, delivery, "defer", answer.kind === "failed" ? answer.error : "lost a race");
+  const answer = await transitionOne(parts, defer(row, anew(parts, delayMs), parts.times));
+  if (answer.kind !== "won") return leaveUnwon(batch, delivery, "defer", answer);
   await sendDeferred(delivery, answer.row, what, delayMs, batch);
 }
 
@@ -88,8 +83,7 @@ async function giveUp(delivery: Delivery, seen: JobRow, what: string, batch: Bat
   const [{ message, messageId: carrier }] = delivery.copies;
   const claiming = { nowMs: runtime.now(), token: runtime.token(), leaseUntilMs: deadlineMs, carrier };
   const claimed = await transitionOne(parts, claimAlone(seen, claiming, times, claimMark(delivery)));
-  if (claimed.kind !== "won")
-    return leave(batch, delivery, "claim", claimed.kind === "failed" ? claimed.error : "lost a race");
+  if (claimed.kind !== "won") return leaveUnwon(batch, delivery, "claim", claimed);
   const nowMs = runtime.now();
   const error = {
     atMs: nowMs,
@@ -99,7 +93,7 @@ async function giveUp(delivery: Delivery, seen: JobRow, what: string, batch: Bat
     message: "no consumer knew it for seven days",
   } as const;
   const dead = await transitionOne(parts, bury(claimed.row, "unknown-version", { error, ran: false }, nowMs, times));
-  if (dead.kind !== "won") return leave(batch, delivery, "bury", dead.kind === "failed" ? dead.error : "lost a race");
+  if (dead.kind !== "won") return leaveUnwon(batch, delivery, "bury", dead);
   events.emit({ type: "buried", job: refOf(dead.row), attempt: dead.row.attempt, reason: "unknown-version" });
   await buryCopy(dead.row, message, parts);
   batch.acknowledge(delivery.copies);

@@ -3,7 +3,8 @@ import { tenantOf } from "../job/envelope.ts";
 import type { Ended } from "../job/outcome.ts";
 import type { Runtime } from "../ports/runtime.ts";
 import type { Batch, Ready } from "./batch.ts";
-import type { Child, Committer } from "./commit.ts";
+import type { Child } from "./children.ts";
+import type { Committer } from "./commit.ts";
 import type { Keeper } from "./lease.ts";
 import type { EnqueueOptions } from "./prepare.ts";
 import type { Receipt } from "./produce.ts";
@@ -37,9 +38,15 @@ export interface JobContext<Deps = unknown> {
    *
    * @throws AntreanError `lease-lost`: another owner has the job; nothing was written
    * @throws CommitRefusedError: a condition of these items failed; nothing was written
+   * @throws KeyConflictError: a child's key has a job with another payload; nothing was written
    */
   commit(items: readonly unknown[], result?: unknown, children?: readonly Child[]): Promise<void>;
-  /** A job after this one. Where it has no key of its own, a parent that runs again does not double it. */
+  /**
+   * A job after this one. Where it has no key of its own it is known by its parent, its type and its place among
+   * the children of that type, so a parent that runs again does not double it.
+   *
+   * @throws KeyConflictError: the parent's earlier run enqueued another payload in this place. Give it a `key`
+   */
   enqueue<S extends Schema>(contract: JobContract<S>, payload: Input<S>, options?: EnqueueOptions): Promise<Receipt>;
 }
 

@@ -75,7 +75,8 @@ export function startHeartbeat(owned: Owned, heartbeat: Heartbeat, parts: Consum
       if (beat === "extended") {
         term.endsMs = startedMs + leaseMs;
         watch();
-        await beaten();
+        // A message that can't be held on comes to others, who find a live lease: no reason to end this run.
+        await beaten().catch(() => {});
       }
       pauseMs = beat === "extended" ? leaseMs / 3 : Math.min(SOON_MS, leaseMs / 10) * (0.5 + runtime.random() / 2);
     }

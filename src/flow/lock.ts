@@ -3,7 +3,7 @@ import { breakOwner, release } from "../job/edges.ts";
 import { tenantOf } from "../job/envelope.ts";
 import { type Acquisition, type LockAnswer, lockIdOf } from "../job/lock.ts";
 import { type Batch, guarded, leave, type Ready } from "./batch.ts";
-import { refOf } from "./parts.ts";
+import { anew, refOf } from "./parts.ts";
 import { acquireAll, transitionOne } from "./persist.ts";
 import { settle, skipUnrun } from "./settle.ts";
 
@@ -51,18 +51,17 @@ export async function lockAll(readies: readonly Ready[], batch: Batch): Promise<
 /** Without the lock: skipped, or released to come back later; its attempt was none. */
 async function turnAway(ready: Ready, answer: LockAnswer | undefined, batch: Batch): Promise<void> {
   const { row, delivery } = ready;
-  const { runtime, times } = batch.parts;
+  const { parts } = batch;
   if (answer?.kind === "superseded") return skipUnrun(ready, `superseded by version ${answer.by}`, batch);
   if (answer?.kind !== "held" && answer?.kind !== "expired") {
     return leave(batch, delivery, "lock", answer?.kind === "failed" ? answer.error : undefined);
   }
-  const nowMs = runtime.now();
+  const nowMs = parts.runtime.now();
   const contentions = row.contentions ?? 0;
   const untilMs = answer.kind === "held" ? answer.untilMs : nowMs;
-  const delayMs = contentionDelayMs(contentions, runtime.random(), untilMs - nowMs);
-  const later = { nowMs, token: runtime.token(), wait: runtime.token(), delayMs };
+  const delayMs = contentionDelayMs(contentions, parts.runtime.random(), untilMs - nowMs);
   const event = { type: "contended", job: refOf(row), delayMs } as const;
-  await settle(ready, release(row, later, times, contentions + 1), event, batch);
+  await settle(ready, release(row, anew(parts, delayMs), parts.times, contentions + 1), event, batch);
 }
 
 /**

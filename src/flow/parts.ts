@@ -46,6 +46,11 @@ export interface BoundHandler {
   readonly onUncertain: "retry" | "park" | ((payload: unknown, context: JobContext) => unknown);
 }
 
+/** What an edge takes that opens a row again: the time, and tokens that nobody had before. */
+export function anew({ runtime }: Pick<Parts, "runtime">, delayMs = 0) {
+  return { nowMs: runtime.now(), token: runtime.token(), wait: runtime.token(), delayMs };
+}
+
 export function refOf(row: JobRow): JobRef {
   const { jobId, envelope, lockKey } = row;
   const { jobType, schemaVersion, messageId, traceId } = envelope;

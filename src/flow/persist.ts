@@ -24,8 +24,13 @@ export function createAll(writing: Writing, creations: readonly Creation[]): Pro
 }
 
 export async function transitionOne(writing: Writing, transition: Transition): Promise<WriteAnswer> {
-  const [answer] = await transitionAll(writing, [transition]);
-  return answer ?? { kind: "failed", error: new Error("the store gave no answer") };
+  const [answer = noAnswer()] = await transitionAll(writing, [transition]);
+  return answer;
+}
+
+export async function createOne(writing: Writing, creation: Creation): Promise<WriteAnswer> {
+  const [answer = noAnswer()] = await createAll(writing, [creation]);
+  return answer;
 }
 
 /** Locks too: an acquisition whose answer was lost is known by its token. */
@@ -41,6 +46,10 @@ interface Unanswered {
   readonly error: unknown;
 }
 
+function noAnswer(): Unanswered {
+  return { kind: "failed", error: new Error("the store gave no answer") };
+}
+
 async function persist<Item, Answer extends { readonly kind: string }>(
   { runtime }: { readonly runtime: Runtime },
   items: readonly Item[],
@@ -52,7 +61,7 @@ async function persist<Item, Answer extends { readonly kind: string }>(
   for (const pauseMs of [...PAUSES_MS, undefined]) {
     const answered = await write(open.map(({ item }) => item));
     open.forEach(({ at }, i) => {
-      answers[at] = answered[i] ?? { kind: "failed", error: new Error("the store gave no answer") };
+      answers[at] = answered[i] ?? noAnswer();
     });
     open = open.filter(({ at }) => answers[at]?.kind === "failed");
     if (open.length === 0 || pauseMs === undefined) break;

@@ -14,7 +14,7 @@ import { encodeJson, isWellFormed, type Json, utf8Bytes } from "../job/json.ts";
 import { MAX_KEY_BYTES, MAX_TENANT_BYTES } from "../job/limits.ts";
 import { isTerminal, type State } from "../job/row.ts";
 import type { Creation } from "../job/transition.ts";
-import type { Parts } from "./parts.ts";
+import { anew, type Parts } from "./parts.ts";
 import type { Recent } from "./recent.ts";
 
 export interface ProducerParts extends Parts {
@@ -109,11 +109,7 @@ export async function prepare(request: EnqueueRequest, parts: ProducerParts): Pr
   const identity = { tenantId, jobType: contract.type, key };
   const payloadHash = payloadHashOf(contract.version, payload.json);
   const job = { identity, envelope, payloadHash, lockKey, version, queue: contract.queue };
-  const creation = enqueueEdge(
-    job,
-    { nowMs, token: runtime.token(), wait: runtime.token(), delayMs: startAtMs - nowMs },
-    times,
-  );
+  const creation = enqueueEdge(job, { ...anew(parts, startAtMs - nowMs), nowMs }, times);
   return { creation, jobId: jobIdOf(identity), restart: options.restart ?? [] };
 }
 

@@ -110,7 +110,8 @@ function delayOf({ claimableAtMs = 0 }: JobRow, { runtime }: Parts): number {
   return Math.max(0, claimableAtMs - runtime.now());
 }
 
-function conflicts(mine: JobRow, stored: JobRow): boolean {
+/** One key, and another job: its payload differs, or its identity. */
+export function conflicts(mine: JobRow, stored: JobRow): boolean {
   if (!sameIdentity(identityOf(mine), identityOf(stored))) return true;
   return mine.payloadHash !== stored.payloadHash && mine.envelope.schemaVersion === stored.envelope.schemaVersion;
 }

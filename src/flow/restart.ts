@@ -2,7 +2,7 @@ import { replay } from "../job/edges.ts";
 import { sameIdentity } from "../job/identity.ts";
 import { identityOf, type JobRow } from "../job/row.ts";
 import type { WriteAnswer } from "../job/transition.ts";
-import type { Parts } from "./parts.ts";
+import { anew, type Parts } from "./parts.ts";
 import { transitionAll } from "./persist.ts";
 import type { Prepared } from "./prepare.ts";
 
@@ -33,13 +33,12 @@ export async function restartAll(
     if (wantsRestart(one) && sameJob(one) && !first.has(one.asked.jobId)) first.set(one.asked.jobId, one);
   }
   const restarts = [...first.values()];
-  const { runtime, times } = parts;
-  const nowMs = runtime.now();
+  const nowMs = parts.runtime.now();
   const answers = await transitionAll(
     parts,
     restarts.map(({ asked, stored }) => {
       const delayMs = Math.max(0, (asked.creation.row.claimableAtMs ?? 0) - nowMs);
-      return replay(stored, { nowMs, token: runtime.token(), wait: runtime.token(), delayMs }, times);
+      return replay(stored, anew(parts, delayMs), parts.times);
     }),
   );
   return new Map(

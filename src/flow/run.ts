@@ -9,7 +9,7 @@ import type { Batch, Ready } from "./batch.ts";
 import { createCommitter } from "./commit.ts";
 import { execute, type Run } from "./execute.ts";
 import type { Keeper } from "./lease.ts";
-import { describe, refOf } from "./parts.ts";
+import { anew, describe, refOf } from "./parts.ts";
 import { follow, settle } from "./settle.ts";
 import { isUncertain, releaseNow } from "./vet.ts";
 
@@ -70,10 +70,9 @@ function wasInterrupted(ended: Run, keeper: Keeper): boolean {
 
 async function giveBack(ready: Ready, delayMs: number, batch: Batch): Promise<void> {
   const { row } = ready;
-  const { runtime, times } = batch.parts;
-  const later = { nowMs: runtime.now(), token: runtime.token(), wait: runtime.token(), delayMs };
+  const { parts } = batch;
   const event = { type: "interrupted", job: refOf(row), attempt: row.attempt } as const;
-  await settle(ready, interrupt(row, later, times), event, batch);
+  await settle(ready, interrupt(row, anew(parts, delayMs), parts.times), event, batch);
 }
 
 /** A provider that can't be asked has not said no: only a permanent error is more than `unknown`. */

@@ -3,7 +3,7 @@ import { describeIssues } from "../job/errors.ts";
 import { ATTEMPTS_EXHAUSTED } from "../job/outcome.ts";
 import type { JobRow } from "../job/row.ts";
 import type { Batch, Owned, Ready } from "./batch.ts";
-import { refOf } from "./parts.ts";
+import { anew, refOf } from "./parts.ts";
 import { readPayload } from "./read.ts";
 import { buryUnrun, settle } from "./settle.ts";
 
@@ -48,10 +48,9 @@ export async function vet(owned: Owned, batch: Batch): Promise<Ready | undefined
 
 /** Back to the queue at once, for an invocation that has the time or a process that goes on. */
 export async function releaseNow(owned: Owned, reason: "no-time" | "shutdown", batch: Batch): Promise<void> {
-  const { runtime, times } = batch.parts;
-  const later = { nowMs: runtime.now(), token: runtime.token(), wait: runtime.token(), delayMs: 0 };
+  const { parts } = batch;
   const event = { type: "released", job: refOf(owned.row), reason } as const;
-  await settle(owned, release(owned.row, later, times), event, batch);
+  await settle(owned, release(owned.row, anew(parts), parts.times), event, batch);
 }
 
 /** The last that is known of it: its effect may have happened. */

@@ -11,12 +11,16 @@ const job = defineJob("test.write_row", {
   key: ({ id }) => id,
   lock: ({ id }) => `entity:${id}`,
 });
-const child = defineJob("test.follow_up", { version: 1, payload: z.object({ n: z.number() }), key: everyTime() });
+const numbered = z.object({ n: z.number(), text: z.string().optional() });
+const child = defineJob("test.follow_up", { version: 1, payload: numbered, key: everyTime() });
+const other = defineJob("test.follow_otherwise", { version: 1, payload: numbered, key: everyTime() });
+const elsewhere = defineJob("test.follow_elsewhere", { version: 1, payload: numbered, key: everyTime(), queue: "far" });
 
 /** A world with a domain table: what `commit` writes beside the job's success. */
 function world(run: (context: JobContext, write: MemoryItem, refuse: MemoryItem) => unknown) {
   const domain: string[] = [];
   const children: number[] = [];
+  const others: number[] = [];
   const w = createWorld([
     handle(job, async ({ id }, context) =>
       run(
@@ -26,8 +30,9 @@ function world(run: (context: JobContext, write: MemoryItem, refuse: MemoryItem)
       ),
     ),
     handle(child, ({ n }) => void children.push(n)),
+    handle(other, ({ n }) => void others.push(n)),
   ]);
-  return { ...w, domain, children, use: (parts: { store: JobStore }) => Object.assign(w.parts, parts) };
+  return { ...w, domain, children, others, use: (parts: { store: JobStore }) => Object.assign(w.parts, parts) };
 }
 
 describe("ctx.commit", () => {
@@ -182,6 +187,106 @@ describe("children", () => {
     failing = false;
     await w.settle();
     expect(w.children.sort()).toEqual([1, 2, 3]);
+  });
+
+  test("a parent that takes another branch when it runs again finds its children all the same", async () => {
+    const w = world(async (context) => {
+      if (context.attempt > 1) await context.enqueue(other, { n: 9 });
+      await context.enqueue(child, { n: 1 });
+      if (context.attempt === 1) throw new Error("after the child");
+    });
+    await w.enqueue(job, { id: "a" });
+    await w.settle();
+    expect(w.children).toEqual([1]);
+    expect(w.others).toEqual([9]);
+  });
+
+  test("another payload in a child's place is a conflict, which buries the parent, and no second child", async () => {
+    const w = world(async (context) => {
+      await context.enqueue(child, { n: context.attempt });
+      throw new Error("after the child");
+    });
+    const { jobId } = await w.enqueue(job, { id: "a" });
+    await w.settle();
+    expect(w.children).toEqual([1]);
+    expect(w.row(jobId)).toMatchObject({ state: "dead", attempt: 2, reason: "key-conflict" });
+  });
+
+  test("a key of the caller's own counts more than the place", async () => {
+    const w = world(async (context) => {
+      const order = context.attempt === 1 ? [1, 2] : [2, 1];
+      for (const n of order) await context.enqueue(child, { n }, { key: `child ${n}` });
+      if (context.attempt === 1) throw new Error("after the children");
+    });
+    await w.enqueue(job, { id: "a" });
+    await w.settle();
+    expect(w.children.sort()).toEqual([1, 2]);
+  });
+
+  describe("of a commit", () => {
+    const of = (n: number, key: string) => ({ contract: child, payload: { n }, options: { key } }) as const;
+
+    test("whose key has a job with another payload commit nothing, as enqueue refuses it", async () => {
+      const w = world(async (context, write) => {
+        await context.commit([write], undefined, [of(2, "k")]);
+      });
+      await w.enqueue(child, { n: 1 }, { key: "k" });
+      const { jobId } = await w.enqueue(job, { id: "a" });
+      await w.settle();
+      expect(w.children).toEqual([1]);
+      expect(w.domain).toEqual([]);
+      expect(w.row(jobId)).toMatchObject({ state: "dead", attempt: 1, reason: "key-conflict" });
+    });
+
+    test("that are there already as they are asked for are left out", async () => {
+      const w = world(async (context, write) => context.commit([write], undefined, [of(1, "k"), of(2, "l")]));
+      await w.enqueue(child, { n: 1 }, { key: "k" });
+      await w.enqueue(job, { id: "a" });
+      await w.settle();
+      expect(w.domain).toEqual(["a"]);
+      expect(w.children.sort()).toEqual([1, 2]);
+    });
+
+    test("asked for twice are one; two payloads under one key are none", async () => {
+      const refused: unknown[] = [];
+      const w = world(async (context, write) => {
+        const note = (error: { code?: unknown }) => void refused.push(error.code);
+        await context.commit([write], undefined, [of(1, "k"), of(2, "k")]).catch(note);
+        await context.commit([write], undefined, [of(1, "k"), of(1, "k")]).catch(note);
+      });
+      const { jobId } = await w.enqueue(job, { id: "a" });
+      await w.settle();
+      expect(refused).toEqual(["key-conflict"]);
+      expect(w.children).toEqual([1]);
+      expect(w.domain).toEqual(["a"]);
+      expect(w.row(jobId)).toMatchObject({ state: "succeeded", attempt: 1 });
+    });
+
+    test.each([
+      [
+        "a payload that its schema refuses",
+        "invalid-payload",
+        { contract: child, payload: { n: "one" as unknown as number } },
+      ],
+      [
+        "a payload over its limit",
+        "payload-too-large",
+        { contract: child, payload: { n: 1, text: "x".repeat(300_000) } },
+      ],
+      ["a queue that nobody knows", "configuration", { contract: elsewhere, payload: { n: 1 } }],
+      ["a key that is empty", "invalid-input", { contract: child, payload: { n: 1 }, options: { key: "" } }],
+    ])("refused for %s write nothing, and the handler may commit without them", async (_, code, refused) => {
+      const heard: unknown[] = [];
+      const w = world(async (context, write) => {
+        await context.commit([write], undefined, [refused]).catch(({ code }) => void heard.push(code, w.domain.length));
+        await context.commit([write]);
+      });
+      const { jobId } = await w.enqueue(job, { id: "a" });
+      await w.settle();
+      expect(heard).toEqual([code, 0]);
+      expect(w.domain).toEqual(["a"]);
+      expect(w.row(jobId)).toMatchObject({ state: "succeeded", attempt: 1 });
+    });
   });
 
   test("inside a commit they are part of the transaction, and carry the chain's length", async () => {
