@@ -23,7 +23,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "fast",
-          include: ["test/{unit,property,simulation}/**/*.test.ts", "test/contract/*memory.test.ts"],
+          include: ["test/{unit,property,fuzz,simulation}/**/*.test.ts", "test/contract/*memory.test.ts"],
           testTimeout: 30_000,
           // Nothing here shares state through modules; a worker a file would cost more than the tests.
           isolate: false,

@@ -10,7 +10,12 @@ const instant = z.iso.datetime({ offset: true, error: "must be an ISO 8601 time 
 const Body = z
   .strictObject({
     version: z.int().min(1, "is counted from 1"),
-    title: z.string().min(1).max(200),
+    // The table keeps UTF-8: half a character would come back as another text, and a repeat would be a conflict.
+    title: z
+      .string()
+      .min(1)
+      .max(200)
+      .regex(/^\P{Surrogate}*$/u, "must be well-formed Unicode"),
     startsAt: instant,
     endsAt: instant,
     status: z.enum(["confirmed", "cancelled"]).default("confirmed"),

@@ -34,15 +34,19 @@ export function pathOf<Name extends string>(
   return parsed.data as Readonly<Record<Name, string>>;
 }
 
-/** What ties the job to the request that caused it. */
+/** What ties the job to the request that caused it. A trace that no envelope can hold refuses no request. */
 export function optionsOf(event: APIGatewayProxyEventV2, tenantId: string): EnqueueOptions {
   const { headers, requestContext } = event;
-  const traceparent = headers.traceparent;
+  const traceparent = traceOf(headers.traceparent);
   return {
     tenantId,
-    traceId: (headers["x-amzn-trace-id"] ?? requestContext.requestId).slice(0, 256),
-    ...(traceparent !== undefined && traceparent.length <= 256 && traceparent !== "" && { traceparent }),
+    traceId: traceOf(headers["x-amzn-trace-id"]) ?? requestContext.requestId,
+    ...(traceparent !== undefined && { traceparent }),
   };
+}
+
+function traceOf(header: string | undefined): string | undefined {
+  return header !== undefined && /^[!-~ ]{1,256}$/.test(header) ? header : undefined;
 }
 
 function jsonOf({ body, isBase64Encoded }: APIGatewayProxyEventV2): unknown {

@@ -1,4 +1,5 @@
 import { asJson, type Input, type JobContract, type Schema } from "../job/contract.ts";
+import { derivedIssues, textIssues } from "../job/derived.ts";
 import { type Duration, durationMs } from "../job/duration.ts";
 import { enqueue as enqueueEdge } from "../job/edges.ts";
 import { DEFAULT_TENANT, decodeEnvelope, type Envelope, encodeEnvelope } from "../job/envelope.ts";
@@ -10,7 +11,7 @@ import {
   PayloadTooLargeError,
 } from "../job/errors.ts";
 import { jobIdOf, payloadHashOf } from "../job/identity.ts";
-import { encodeJson, isWellFormed, type Json, utf8Bytes } from "../job/json.ts";
+import { encodeJson, type Json, utf8Bytes } from "../job/json.ts";
 import { MAX_KEY_BYTES, MAX_TENANT_BYTES } from "../job/limits.ts";
 import { isTerminal, type State } from "../job/row.ts";
 import type { Creation } from "../job/transition.ts";
@@ -168,19 +169,11 @@ function inputIssues(input: {
   readonly version: unknown;
   readonly restart: readonly State[];
 }): readonly Issue[] {
-  const text = (path: string, value: unknown, maxBytes: number): readonly Issue[] => {
-    if (typeof value !== "string" || value === "") return [{ path, message: "must be a text that is not empty" }];
-    if (!isWellFormed(value)) return [{ path, message: "is no well-formed Unicode text" }];
-    const bytes = utf8Bytes(value);
-    return bytes > maxBytes ? [{ path, message: `is ${bytes} bytes; at most ${maxBytes} are taken` }] : [];
-  };
   const { tenantId, key, lockKey, version, restart } = input;
-  const isWhole = version === undefined || Number.isSafeInteger(version);
   return [
-    ...text("tenantId", tenantId, MAX_TENANT_BYTES),
-    ...text("key", key, MAX_KEY_BYTES),
-    ...(lockKey === undefined ? [] : text("lock", lockKey, MAX_KEY_BYTES)),
-    ...(isWhole ? [] : [{ path: "supersedes", message: "must be a whole number" }]),
+    ...textIssues("tenantId", tenantId, MAX_TENANT_BYTES),
+    ...textIssues("key", key, MAX_KEY_BYTES),
+    ...derivedIssues({ lockKey, version }),
     ...(restart.every(isTerminal) ? [] : [{ path: "restart", message: "names states in which a job has ended" }]),
   ];
 }

@@ -1,10 +1,11 @@
+import { derivedIssues } from "../job/derived.ts";
 import { decodeEnvelope, type Envelope, encodeEnvelope, type Readable, tenantOf } from "../job/envelope.ts";
 import type { Issue } from "../job/errors.ts";
 import { type Identity, jobIdOf, payloadHashOf } from "../job/identity.ts";
 import { MARK_ATTRIBUTE, parseMark } from "../job/mark.ts";
 import { type IncomingMessage, isRowsLetter } from "../job/message.ts";
 import type { Copy, Delivery, Runnable } from "./batch.ts";
-import type { BoundHandler, ConsumerParts } from "./parts.ts";
+import { type BoundHandler, type ConsumerParts, describe } from "./parts.ts";
 
 /** What one record turns out to be. */
 export type ReadRecord =
@@ -50,7 +51,7 @@ export async function readRecord(message: IncomingMessage, parts: ConsumerParts)
   if (!handler)
     return { kind: "unknown", what: "unknown-type", delivery: deliveryOf(copies, envelope, identity, parts) };
 
-  const read = await readPayload(handler, envelope);
+  const read = await readJob(handler, envelope);
   if (read.kind === "unknown-version") {
     return {
       kind: "unknown",
@@ -61,10 +62,27 @@ export async function readRecord(message: IncomingMessage, parts: ConsumerParts)
   if (read.kind === "invalid" && mark === undefined) return unreadable("invalid-payload", read.issues, envelope);
   const delivery = deliveryOf(copies, envelope, identity, parts);
   if (read.kind === "invalid") return { kind: "runnable", delivery: { ...delivery, handler, read } };
-  const lockKey = handler.contract.lockOf(read.payload);
-  const version = handler.contract.versionOf(read.payload);
+  const { lockKey, version } = read;
   const job = { ...delivery.job, lockKey, version };
   return { kind: "runnable", delivery: { ...delivery, job, handler, read } };
+}
+
+/**
+ * The payload and what the contract derives from it. Where that throws, or is nothing that a row can hold, the
+ * payload is refused as a producer refuses it: a message whose row exists then buries it, and is not sent again
+ * and again.
+ */
+async function readJob(handler: BoundHandler, envelope: Envelope) {
+  const read = await readPayload(handler, envelope);
+  if (read.kind !== "read") return read;
+  try {
+    const lockKey = handler.contract.lockOf(read.payload);
+    const version = handler.contract.versionOf(read.payload);
+    const issues = derivedIssues({ lockKey, version });
+    return issues.length > 0 ? ({ kind: "invalid", issues } as const) : { ...read, lockKey, version };
+  } catch (error) {
+    return refusedBy(error);
+  }
 }
 
 /** A schema or an upcast that throws has refused the payload: it would throw again. */
@@ -72,9 +90,12 @@ export async function readPayload(handler: BoundHandler, envelope: Envelope) {
   try {
     return await handler.contract.read(envelope.schemaVersion, envelope.payload);
   } catch (error) {
-    const message = `the contract threw: ${error instanceof Error ? error.message : String(error)}`;
-    return { kind: "invalid", issues: [{ path: "payload", message }] } as const;
+    return refusedBy(error);
   }
+}
+
+function refusedBy(error: unknown) {
+  return { kind: "invalid", issues: [{ path: "payload", message: `the contract threw: ${describe(error)}` }] } as const;
 }
 
 /** Copies of one job with one payload become one delivery; anything else under its key waits for its turn. */

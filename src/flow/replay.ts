@@ -1,5 +1,6 @@
 import { replay as replayEdge } from "../job/edges.ts";
 import { AntreanError, InvalidInputError } from "../job/errors.ts";
+import { replayIssues } from "../job/replay-input.ts";
 import {
   decideReplay,
   decodePlace,
@@ -72,21 +73,21 @@ const LETTERS_A_PASS = 1_000;
  *
  * A page is a second's worth at most and never begun without being ended, so a cursor stands between pages.
  *
- * @throws InvalidInputError for a cursor that belongs to other options, a rate or a limit out of range
+ * @throws InvalidInputError for options that are unknown, of another type or out of range, and for a cursor that
+ *   belongs to other options; nothing was read then
  * @throws AntreanError `configuration` for a queue that this process does not know
  */
 export async function replay(options: ReplayOptions, parts: ClearParts): Promise<ReplayReport> {
   const { runtime, events } = parts;
-  const { dryRun, queues, filter = {}, perSecond = 10, signal } = options;
   checkOptions(options, parts);
+  const { dryRun, queues, filter = {}, perSecond = 10, signal } = options;
   const untilMs = runtime.now() + (options.remainingMs ?? Number.POSITIVE_INFINITY);
   const limit = dryRun ? LARGEST_PAGE : Math.max(1, Math.min(LARGEST_PAGE, Math.floor(perSecond)));
   const fingerprint = fingerprintOf([queues, filter, parts.store.shards]);
   const tally = emptyTally();
 
-  let place: Place | undefined = options.cursor
-    ? decodePlace(options.cursor, fingerprint)
-    : { uptoMs: runtime.now(), part: 0 };
+  let place: Place | undefined =
+    options.cursor !== undefined ? decodePlace(options.cursor, fingerprint) : { uptoMs: runtime.now(), part: 0 };
   const stopAt = (ended: Exclude<ReplayReport["ended"], "done">, at: Place): ReplayReport => ({
     ...tally,
     ended,
@@ -114,19 +115,15 @@ export async function replay(options: ReplayOptions, parts: ClearParts): Promise
 }
 
 /** Before the first row moves: a row that was reopened and can't be sent would wait for the sweep. */
-function checkOptions({ queues, perSecond = 10, maxReplays = 5 }: ReplayOptions, { transport }: ClearParts): void {
-  const unknown = queues.find((queue) => !transport.serves(queue));
-  if (unknown !== undefined) {
-    throw new AntreanError(
-      "configuration",
-      `replay: no queue named "${unknown}" is known here; add it to ANTREAN_QUEUES`,
-    );
-  }
-  const issues = [
-    ...(perSecond > 0 && perSecond <= 1_000 ? [] : [{ path: "perSecond", message: "must be over 0 and at most 1000" }]),
-    ...(maxReplays >= 1 ? [] : [{ path: "maxReplays", message: "must be at least 1" }]),
-  ];
+function checkOptions(options: ReplayOptions, { transport }: ClearParts): void {
+  const issues = replayIssues(options);
   if (issues.length > 0) throw new InvalidInputError(issues);
+  const unknown = options.queues.find((queue) => !transport.serves(queue));
+  if (unknown === undefined) return;
+  throw new AntreanError(
+    "configuration",
+    `replay: no queue named "${unknown}" is known here; add it to ANTREAN_QUEUES`,
+  );
 }
 
 /** How many were reopened. */

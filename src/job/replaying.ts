@@ -94,7 +94,8 @@ export function decodePlace(cursor: string, fingerprint: string): Place {
     throw refuse("is not a replay's cursor");
   }
   const [of, uptoMs, part, after] = Array.isArray(value) ? value : [];
-  if (!Number.isSafeInteger(uptoMs) || !Number.isSafeInteger(part)) throw refuse("is not a replay's cursor");
+  if (!Number.isSafeInteger(uptoMs) || !Number.isSafeInteger(part) || part < 0)
+    throw refuse("is not a replay's cursor");
   if (of !== fingerprint) throw refuse("belongs to a replay of other queues or with another filter");
   return { uptoMs, part, ...(typeof after === "string" && { after }) };
 }

@@ -6,7 +6,7 @@ const path = (relative: string) => fileURLToPath(new URL(`../../${relative}`, im
 /** As esbuild prints it. */
 const KB = 1_024;
 
-it("the reference consumer's bundle stays under 790 KB minified, of which ours under 80", async () => {
+it("the reference consumer's bundle stays under 790 KB minified, of which ours under 82", async () => {
   const { metafile } = await build({
     entryPoints: [path("lambdas/consumer.ts")],
     tsconfig: path("tsconfig.json"),
@@ -29,5 +29,5 @@ it("the reference consumer's bundle stays under 790 KB minified, of which ours u
   console.log(`consumer bundle: ${Math.round(bytes / KB)} KB, ours ${Math.round(ours / KB)} KB`);
   expect(bytes).toBeLessThan(790 * KB);
   expect(ours).toBeGreaterThan(0);
-  expect(ours).toBeLessThan(80 * KB);
+  expect(ours).toBeLessThan(82 * KB);
 });

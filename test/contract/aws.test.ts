@@ -5,7 +5,8 @@ import { systemRuntime } from "../../src/adapters/system/runtime.ts";
 import { dynamoClient, makeQueues, makeTable, receive, sqsClient } from "../support/aws-resources.ts";
 import { dynamoTable } from "./dynamo-table.ts";
 import { jobStoreContract } from "./job-store.contract.ts";
-import { transportContract } from "./transport.contract.ts";
+import { type TransportUnderTest, transportContract } from "./transport.contract.ts";
+import { transportLimitsContract } from "./transport-limits.contract.ts";
 
 jobStoreContract("DynamoDB", async () => {
   const client = dynamoClient(inject("dynamodb"));
@@ -14,7 +15,7 @@ jobStoreContract("DynamoDB", async () => {
   return { store, close: drop };
 });
 
-transportContract("SQS", async () => {
+const makeTransport = async (): Promise<TransportUnderTest> => {
   const client = sqsClient(inject("sqs"));
   const { drop, ...urls } = await makeQueues(client);
   return {
@@ -24,6 +25,9 @@ transportContract("SQS", async () => {
     elapse: () => {},
     close: drop,
   };
-});
+};
+
+transportContract("SQS", makeTransport);
+transportLimitsContract("SQS", makeTransport);
 
 describe("the table itself", dynamoTable);

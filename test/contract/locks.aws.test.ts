@@ -8,6 +8,7 @@ import { PARTITION_KEY } from "../../src/names.ts";
 import { dynamoClient, makeTable } from "../support/aws-resources.ts";
 import { commitContract } from "./commit.contract.ts";
 import { lockStoreContract } from "./lock-store.contract.ts";
+import { storeLimitsContract } from "./store-limits.contract.ts";
 
 async function makeLocks() {
   const client = dynamoClient(inject("dynamodb"));
@@ -19,7 +20,7 @@ async function makeLocks() {
 
 lockStoreContract("DynamoDB", makeLocks);
 
-commitContract("DynamoDB", async () => {
+const makeStore = async () => {
   const { client, table, ...locks } = await makeLocks();
   const keyOf = (name: string) => ({ [PARTITION_KEY]: { S: `domain#${name}` } });
   const increment = (name: string, below?: number): TransactWriteItem => ({
@@ -41,4 +42,7 @@ commitContract("DynamoDB", async () => {
   };
   const store = createDynamoJobStore({ client, table, shards: 8, runtime: systemRuntime });
   return { ...locks, store, increment, counter };
-});
+};
+
+commitContract("DynamoDB", makeStore);
+storeLimitsContract("DynamoDB", makeStore);

@@ -2,13 +2,14 @@ import { createMemoryJobStore, type MemoryItem } from "../../src/adapters/memory
 import { createMemoryLockStore } from "../../src/adapters/memory/lock-store.ts";
 import { commitContract } from "./commit.contract.ts";
 import { lockStoreContract } from "./lock-store.contract.ts";
+import { storeLimitsContract } from "./store-limits.contract.ts";
 
 lockStoreContract("memory", async () => {
   const locks = createMemoryLockStore();
   return { locks, purge: async (lockId) => locks.purge(lockId) };
 });
 
-commitContract("memory", async () => {
+const makeStore = async () => {
   const locks = createMemoryLockStore();
   const counters = new Map<string, number>();
   const count = (name: string) => counters.get(name) ?? 0;
@@ -19,8 +20,11 @@ commitContract("memory", async () => {
   return {
     store: createMemoryJobStore({ shards: 8, locks }),
     locks,
-    purge: async (lockId) => locks.purge(lockId),
+    purge: async (lockId: string) => locks.purge(lockId),
     increment,
-    counter: async (name) => count(name),
+    counter: async (name: string) => count(name),
   };
-});
+};
+
+commitContract("memory", makeStore);
+storeLimitsContract("memory", makeStore);

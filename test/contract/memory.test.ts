@@ -1,11 +1,12 @@
 import { createMemoryJobStore } from "../../src/adapters/memory/job-store.ts";
 import { createMemoryTransport } from "../../src/adapters/memory/transport.ts";
 import { jobStoreContract } from "./job-store.contract.ts";
-import { transportContract } from "./transport.contract.ts";
+import { type TransportUnderTest, transportContract } from "./transport.contract.ts";
+import { transportLimitsContract } from "./transport-limits.contract.ts";
 
 jobStoreContract("memory", async () => ({ store: createMemoryJobStore({ shards: 8 }) }));
 
-transportContract("memory", async () => {
+const makeTransport = async (): Promise<TransportUnderTest> => {
   let nowMs = 1_796_169_600_000;
   const runtime = { now: () => nowMs, uuid: () => crypto.randomUUID() };
   const transport = createMemoryTransport({ queues: ["default"], runtime });
@@ -18,4 +19,7 @@ transportContract("memory", async () => {
       nowMs += ms;
     },
   };
-});
+};
+
+transportContract("memory", makeTransport);
+transportLimitsContract("memory", makeTransport);

@@ -1,3 +1,4 @@
+import { AntreanError } from "../../job/errors.ts";
 import { shardOf } from "../../job/identity.ts";
 import type { JobRow } from "../../job/row.ts";
 import {
@@ -13,6 +14,7 @@ import {
 } from "../../job/transition.ts";
 import type { Commit, CommitAnswer, DuePage, DueQuery, JobStore } from "../../ports/job-store.ts";
 import { checkCommit } from "../commit-rules.ts";
+import { MAX_ITEM_BYTES, rowBytes } from "../item-size.ts";
 import { createMemoryLockStore, type MemoryLockStore } from "./lock-store.ts";
 
 /** A domain item of a commit in memory: its condition, which answers with its write where it holds. */
@@ -27,7 +29,12 @@ export interface MemoryJobStore extends JobStore {
 
 /**
  * The job store on a Map. The pure rules of `job/` are all it runs, so a flow that holds here holds there as
- * far as the DynamoDB adapter keeps the port's contract.
+ * far as the DynamoDB adapter keeps the port's contract. Its limits are DynamoDB's: 400 KB a row, 100 writes and
+ * 4 MB a commit.
+ *
+ * It is kinder than DynamoDB, and `test/contract/kinder.memory.test.ts` says each: every answer comes, at once;
+ * the agenda is never behind the rows; nothing is throttled and no two writes conflict; text is not turned into
+ * UTF-8; expired rows stay. The simulation takes most of this kindness away (`test/simulation/ports.ts`).
  */
 export function createMemoryJobStore(
   options: { readonly shards?: number; readonly locks?: MemoryLockStore } = {},
@@ -46,9 +53,11 @@ export function createMemoryJobStore(
     return put(applyPatch(stored, transition.patch));
   };
   const put = (row: JobRow): WriteAnswer => {
-    rows.set(row.jobId, structuredClone(row));
+    if (rowBytes(row) > MAX_ITEM_BYTES) return { kind: "failed", error: tooLarge(row) };
+    keep(row);
     return { kind: "won", row: structuredClone(row) };
   };
+  const keep = (row: JobRow): void => void rows.set(row.jobId, structuredClone(row));
 
   /** All or nothing, in the order in which the DynamoDB adapter reads the reasons of a cancelled transaction. */
   const commit = (asked: Commit): CommitAnswer => {
@@ -65,9 +74,9 @@ export function createMemoryJobStore(
     const exists = creations.filter((one) => !canCreate(rows.get(one.row.jobId), one.nowMs));
     if (exists.length > 0) return { kind: "exists", jobIds: exists.map((one) => one.row.jobId) };
     for (const write of writes) write?.();
-    for (const one of creations) put(one.row);
+    for (const one of creations) keep(one.row);
     if (lock) locks.free(lock);
-    put(applyPatch(stored, transition.patch));
+    keep(applyPatch(stored, transition.patch));
     return { kind: "won", row: applyPatch(row, transition.patch) };
   };
 
@@ -79,8 +88,12 @@ export function createMemoryJobStore(
     readMany: async (jobIds) => jobIds.map((jobId) => structuredClone(rows.get(jobId))),
     due: async (query) => page(rows.values(), query, shards),
     rows: () => structuredClone([...rows.values()]),
-    plant: (row) => void put(row),
+    plant: keep,
   };
+}
+
+function tooLarge({ jobId }: JobRow): AntreanError {
+  return new AntreanError("store-unavailable", `the row of job ${jobId} is over the 400 KB of an item`);
 }
 
 function page(rows: Iterable<JobRow>, { kind, queue, shard, uptoMs, limit, after }: DueQuery, shards: number): DuePage {

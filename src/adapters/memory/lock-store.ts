@@ -12,6 +12,7 @@ export interface MemoryLockStore extends LockStore {
   plant(lock: LockRow): void;
 }
 
+/** The rules of `job/lock.ts` on a Map. As in the job store in memory every answer comes, and no two writes conflict. */
 export function createMemoryLockStore(): MemoryLockStore {
   const locks = new Map<string, LockRow>();
   const mine = (lockId: string, token: string) => {

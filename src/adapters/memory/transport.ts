@@ -40,7 +40,14 @@ export interface MemoryTransport extends Transport {
   nextVisibleAtMs(queue: string): number | undefined;
 }
 
-/** A standard queue and its DLQ in memory: delay, visibility, receive counts, native redrive. */
+/**
+ * A standard queue and its DLQ in memory: delay, visibility, receive counts, native redrive. What a message may
+ * be is asked by SQS's rules (`refusalOf`).
+ *
+ * It is kinder than SQS, and `test/contract/kinder.memory.test.ts` says each: it keeps the order, delivers no
+ * hidden message twice, finds all that is visible, counts exactly, and forgets nothing. The simulation takes most
+ * of this kindness away (`test/simulation/ports.ts`).
+ */
 export function createMemoryTransport(options: MemoryTransportOptions): MemoryTransport {
   const { queues, runtime, visibilityMs = 360_000, maxReceiveCount = 10 } = options;
   const lanes = new Map(
