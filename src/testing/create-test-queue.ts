@@ -10,13 +10,13 @@ import { AntreanError } from "../job/errors.ts";
 import { REASON_ATTRIBUTE } from "../job/message.ts";
 import type { JobRow } from "../job/row.ts";
 import { type Course, straightCourse } from "./course.ts";
+import { createDriver } from "./drive.ts";
 import { createFaults, type Faults, faultAt } from "./faults.ts";
-import { createHistory, type Process } from "./history.ts";
+import { createHistory, type Process, SWEEP_MS } from "./history.ts";
 import { runUntilIdle } from "./idle.ts";
 import { createLedger } from "./ledger.ts";
 import { arrange, receive, rowOf } from "./messages.ts";
-import { here } from "./process.ts";
-import { EPOCH_MS, type Host } from "./scheduler.ts";
+import { EPOCH_MS } from "./scheduler.ts";
 import type { Delivery, TestJob, TestQueue, TestQueueOptions } from "./test-queue.ts";
 
 /**
@@ -52,51 +52,29 @@ export function openQueue<Deps>(
   if (Number.isNaN(startMs)) throw new AntreanError("invalid-input", `startAt: ${String(startAt)} is no time`);
   const others = queues.filter((queue) => !served.includes(queue));
   const ledger = createLedger(isSimulated);
-  const history = createHistory({ course, ledger, served, others, seed, startMs, apply: commit });
-  const { scheduler, store, transport, partsFor, born } = history;
+  // Nothing commits before its handler has its deps.
+  const apply = (item: unknown) => commit(item, ready as Deps);
+  const history = createHistory({ course, ledger, served, others, seed, startMs, apply });
+  const { scheduler, store, transport, born } = history;
 
+  let ready: Deps | undefined;
   let made: Promise<Deps> | undefined;
   // Without `context` nobody can name a type for `deps` but `unknown`.
   const deps = async (): Promise<Deps> => {
     made ??= Promise.resolve(context?.() as Deps);
     return made;
   };
-  const bound = async () => bindHandlers(handlers, await deps(), undefined);
-
-  /** One after another: whoever drives moves the clock for everybody. */
-  let turn: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = turn.then(work);
-    turn = mine.catch(() => {});
-    return mine;
+  const bound = async () => {
+    ready = await deps();
+    return bindHandlers(handlers, ready, undefined);
   };
 
-  /** What a process of its own does, or the handler's process where a handler asks for it: they die together. */
-  const act = async <T>(role: string, work: (parts: ReturnType<typeof partsFor>) => Promise<T>): Promise<T> => {
-    const place = here();
-    if (place?.scheduler === scheduler) return work(partsFor(place.host));
-    const host = born(role);
-    const done = work(partsFor(host));
-    let settled = false;
-    const settle = () => {
-      settled = true;
-    };
-    done.then(settle, settle);
-    await inTurn(() => scheduler.run(() => settled || host.dead, Number.POSITIVE_INFINITY));
-    if (!settled) throw gone(host);
-    host.dead = true;
-    return done;
-  };
+  const { act, inTurn, until } = createDriver(history);
   const request = (contract: unknown, payload: unknown, given = {}) =>
     ({ contract, payload, options: given }) as EnqueueRequest;
 
-  const outcome = ({ host, answered }: Process): Delivery["process"] =>
-    answered ? "answered" : host.dead ? "died" : "paused";
-  const isAtRest = ({ host }: Process) => host.dead || host.pausedUntilMs > scheduler.nowMs();
-  const rest = async (...processes: readonly Process[]): Promise<void> => {
-    await inTurn(() => scheduler.run(() => processes.every(isAtRest), Number.POSITIVE_INFINITY));
-    history.living();
-  };
+  const rest = (...processes: readonly Process[]): Promise<void> =>
+    until(() => processes.every(({ host }) => host.dead || host.pausedUntilMs > scheduler.nowMs()));
 
   const queue: TestQueue = {
     enqueue: (contract, payload, given) =>
@@ -120,33 +98,33 @@ export function openQueue<Deps>(
         replay({ dryRun: false, ...given, queues: served }, { ...parts, letters: transport.deadLetters }),
       ),
     runUntilIdle: async (idle) => {
-      const ready = await bound();
+      const bindings = await bound();
       const start = (name: string) => {
         const messages = history.receive(name);
         if (messages.length === 0) return false;
-        history.invoke(name, messages, ready);
-        if (course.isDoubled()) history.invoke(name, messages, ready);
+        history.invoke(name, messages, bindings);
+        if (course.isDoubled()) history.invoke(name, messages, bindings);
         return true;
       };
       await inTurn(() => runUntilIdle(history, start, idle));
       if (!isSimulated) faults.demandAll();
     },
     deliver: async (...jobs) => {
-      const ready = await bound();
+      const bindings = await bound();
       const { queue: name, messages } = receive(history, jobs);
       if (messages.length === 0) return { messages: 0, process: "answered" };
-      const process = history.invoke(name, messages, ready);
+      const process = history.invoke(name, messages, bindings);
       await rest(process);
       return { messages: messages.length, process: outcome(process) };
     },
     deliverTwice: async (how = "in-turn") => {
-      const ready = await bound();
+      const bindings = await bound();
       const { queue: name, messages } = receive(history, []);
       if (messages.length === 0)
         throw new AntreanError("invalid-input", "no message is visible now: there is none twice");
-      const first = history.invoke(name, messages, ready);
+      const first = history.invoke(name, messages, bindings);
       if (how === "in-turn") await rest(first);
-      const second = history.invoke(name, messages, ready);
+      const second = history.invoke(name, messages, bindings);
       await rest(first, second);
       const count = messages.length;
       return [
@@ -164,8 +142,7 @@ export function openQueue<Deps>(
       scheduler.at(world, scheduler.nowMs() + durationMs(duration, "advance"), () => {
         reached = true;
       });
-      await inTurn(() => scheduler.run(() => reached, Number.POSITIVE_INFINITY));
-      history.living();
+      await until(() => reached);
     },
     crash: (moment) => faults.arm(faultAt("crash", moment)),
     pause: (moment, duration) => faults.arm(faultAt("pause", moment, durationMs(duration, "pause"))),
@@ -194,13 +171,11 @@ export function openQueue<Deps>(
   return { queue, ledger, deps, rows: store.rows };
 }
 
-const SWEEP_MS = 50_000;
-
 function testJob(row: JobRow): TestJob {
   return { ...viewOf(row), generation: row.generation };
 }
 
-function gone({ name, dead }: Host): Error {
-  const why = dead ? "died, as the test asked for" : "waits for something that is no part of the kit";
-  return new Error(`the process ${name} ${why}: nobody answers this call`);
+function outcome({ host, answered }: Process): Delivery["process"] {
+  if (answered) return "answered";
+  return host.dead ? "died" : "paused";
 }

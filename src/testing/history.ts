@@ -18,7 +18,7 @@ import { createScheduler, type Host } from "./scheduler.ts";
 /** As the constructs deploy it. */
 const INVOCATION_MS = 60_000;
 const TIMES: RowTimes = { staleAfterMs: 900_000, skewMarginMs: 10_000, retentionDays: 30 };
-const SWEEP_MS = 50_000;
+export const SWEEP_MS = 50_000;
 /** A handler of somebody else's may need some turns of the event loop between two calls. */
 const PATIENCE = 10;
 

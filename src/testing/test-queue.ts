@@ -22,8 +22,10 @@ export interface TestQueueOptions<Deps> {
    * Writes an item of `ctx.commit` to your own table in memory: looks whether its condition holds, and answers
    * with the write, or undefined where it is refused. Nothing is written unless all of them hold. Default: every
    * item holds, and is only listed in `committed`. An item that is a function is called in its place.
+   *
+   * @param deps what `context` made
    */
-  readonly commit?: (item: unknown) => (() => void) | undefined;
+  readonly commit?: (item: unknown, deps: Deps) => (() => void) | undefined;
 }
 
 /** A job by its id, or by what `enqueue` answered. */

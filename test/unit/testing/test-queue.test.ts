@@ -32,6 +32,13 @@ describe("a producer's functions", () => {
     expect(jobs.jobs.map(({ state }) => state)).toEqual(["succeeded", "succeeded", "succeeded", "succeeded"]);
   });
 
+  it("fail where they wait for what no call of the kit brings", async () => {
+    const waits = z.object({}).refine(() => new Promise<boolean>(() => {}));
+    const stuck = defineJob("stuck.wait", { version: 1, payload: waits, key: everyTime() });
+    const jobs = createTestQueue([handle(stuck, () => 1)]);
+    await expect(jobs.enqueue(stuck, {})).rejects.toThrow("producer-1 waits for something that is no part of the kit");
+  });
+
   it("serve a handler that enqueues through them, in its own process", async () => {
     const note = defineJob("invoice.note", { version: 1, payload: z.object({}), key: everyTime(), queue: "notes" });
     const jobs = createTestQueue(
