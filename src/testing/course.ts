@@ -31,7 +31,8 @@ const FREEZES_MS = [5_000, 90_000, 600_000] as const;
 export function randomCourse(chance: Chance, faults: Faults, kinds: readonly FaultKind[]): Course {
   let left = kinds.length === 0 ? 0 : chance.below(MOST_FAULTS + 1);
   const fate = (call: Call): Fate => {
-    faults.fateOf(call);
+    const asked = faults.fateOf(call);
+    if (asked !== "through") return asked;
     if (left === 0 || !isConsumer(call.host.name) || !chance.hit(0.15)) return "through";
     left -= 1;
     return FATES[chance.pick(kinds)](chance);

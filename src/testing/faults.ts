@@ -52,8 +52,8 @@ export function createFaults(): Faults {
       throw new Error(`asked for, and never came: ${unmet.join("; ")}. The calls were: ${names}`);
     },
     fateOf: ({ host, name, lost, throttled }) => {
-      const nth = (counts.get(name) ?? 0) + 1;
-      counts.set(name, nth);
+      for (const one of namesOf(name)) counts.set(one, (counts.get(one) ?? 0) + 1);
+      const nth = counts.get(name) ?? 1;
       seen.push({ process: host.name, name, nth, canBeLost: lost !== undefined, canBeCutOff: throttled !== undefined });
       let fate: Fate = "through";
       for (const one of armed) {
@@ -66,10 +66,14 @@ export function createFaults(): Faults {
   };
 }
 
-/** A write of several rows goes by all of its edges. */
+/** A write of several rows goes by all of its edges, and by each of them. */
+function namesOf(name: string): ReadonlySet<string> {
+  return new Set([name, ...name.split(",")]);
+}
+
 function isAbout(fault: Fault, name: string): boolean {
-  const names = name.split(",");
-  return name === fault.name || names.includes(fault.name) || (fault.name === "settle" && names.some(isSettle));
+  const names = namesOf(name);
+  return names.has(fault.name) || (fault.name === "settle" && [...names].some(isSettle));
 }
 
 function isSettle(name: string): boolean {

@@ -1,6 +1,8 @@
 import { handle } from "antrean";
 import { crashHere, createTestQueue, effects, outside, pauseHere } from "antrean/testing";
 import { describe, expect, it } from "vitest";
+import { createFaults, faultAt } from "../../../src/testing/faults.ts";
+import type { Call } from "../../../src/testing/scheduler.ts";
 import { type Context, INVOICE, sendInvoice, syncEvent } from "./jobs.ts";
 
 /** One mail under the job's key. */
@@ -135,4 +137,17 @@ describe("a call that fails", () => {
     );
     expect(() => jobs.crash("during mail" as never)).toThrow('"during mail" is no moment');
   });
+});
+
+it("a write of several rows counts as a call of each of its edges", () => {
+  const faults = createFaults();
+  faults.arm(faultAt("crash", "after claim #2"));
+  faults.arm(faultAt("crash", "before settle #2"));
+  const host = { name: "consumer-1", skewMs: 0, dead: false, pausedUntilMs: 0 };
+  const fates = ["claim", "claim,claim-alone", "claim-alone", "succeed", "retry,bury"].map((name) => {
+    const call: Call = { host, name, effect: () => {} };
+    return faults.fateOf(call);
+  });
+  expect(fates).toEqual(["through", "die-after", "through", "through", "die-before"]);
+  expect(faults.seen.map(({ nth }) => nth)).toEqual([1, 1, 2, 1, 1]);
 });

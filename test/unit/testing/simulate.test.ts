@@ -213,3 +213,13 @@ it("dies at calls of the user's own fakes too", async () => {
   };
   expect((await failureOf(invoice(run, { check }))).only).toBe("crash after table.put #1");
 });
+
+it("what a scenario asks for happens in each history, beside what the simulation chooses", async () => {
+  const run: Run = ({ deps, idempotencyKey }) => deps.mail.record(idempotencyKey, 1);
+  const scenario: SimulateOptions<Deps>["scenario"] = async (jobs) => {
+    await jobs.enqueue(sendInvoice, INVOICE);
+    jobs.loseAnswer("mail");
+  };
+  const check: SimulateOptions<Deps>["check"] = (_jobs, { mail }) => expect(mail.calls()).toBeGreaterThan(1);
+  await expect(invoice(run, { scenario, check })).resolves.toMatchObject({ seeds: 50 });
+});
