@@ -14,6 +14,7 @@ export default defineConfig({
     alias: [
       { find: /^antrean$/, replacement: source("./src/index.ts") },
       { find: /^antrean\/cdk$/, replacement: source("./cdk/index.ts") },
+      { find: /^antrean\/testing$/, replacement: source("./src/testing.ts") },
     ],
   },
   test: {

@@ -1,5 +1,5 @@
 import type { Json } from "../job/json.ts";
-import { identityOf, isExpired, type JobError, type State } from "../job/row.ts";
+import { identityOf, isExpired, type JobError, type JobRow, type State } from "../job/row.ts";
 import type { Parts } from "./parts.ts";
 
 /** What a status address may show of a job. */
@@ -22,9 +22,13 @@ export interface JobView {
 export async function getJob(jobId: string, tenantId: string | undefined, parts: Parts): Promise<JobView | undefined> {
   const [row] = await parts.store.readMany([jobId]);
   if (!row || isExpired(row, parts.runtime.now())) return undefined;
+  if (tenantId !== undefined && tenantId !== identityOf(row).tenantId) return undefined;
+  return viewOf(row);
+}
+
+export function viewOf(row: JobRow): JobView {
   const identity = identityOf(row);
-  if (tenantId !== undefined && tenantId !== identity.tenantId) return undefined;
-  const { state, reason, attempt, errors, result, createdAtMs, finishedAtMs, claimableAtMs } = row;
+  const { jobId, state, reason, attempt, errors, result, createdAtMs, finishedAtMs, claimableAtMs } = row;
   return {
     jobId,
     jobType: identity.jobType,

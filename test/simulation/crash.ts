@@ -4,11 +4,11 @@ import { dispatchAll, enqueueMany } from "../../src/flow/produce.ts";
 import { replay } from "../../src/flow/replay.ts";
 import { lockIdOf } from "../../src/job/lock.ts";
 import { isTerminal } from "../../src/job/row.ts";
-import { createChance } from "./chance.ts";
+import { createChance } from "../../src/testing/chance.ts";
+import type { Call, Fate, Host } from "../../src/testing/scheduler.ts";
 import { check, type Violation } from "./checkers.ts";
 import { createFleet, type Fleet, locked, MAX_ATTEMPTS, MAX_SKEW_MS, plain } from "./fleet.ts";
 import { WHOLE } from "./guards.ts";
-import type { Call, Fate, Host } from "./scheduler.ts";
 
 /** What is under way when the process dies. */
 export interface Scenario {

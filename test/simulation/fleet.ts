@@ -12,12 +12,12 @@ import { sweep } from "../../src/flow/sweep.ts";
 import { defineJob, everyTime } from "../../src/job/contract.ts";
 import type { RowTimes } from "../../src/job/edges.ts";
 import type { IncomingMessage } from "../../src/job/message.ts";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../../src/testing/chance.ts";
+import type { Chooser, Host } from "../../src/testing/scheduler.ts";
+import { createScheduler } from "../../src/testing/scheduler.ts";
 import type { Mutant } from "./guards.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import { acknowledge, locksFor, runtimeFor, type Services, storeFor, transportFor } from "./ports.ts";
-import type { Chooser, Host } from "./scheduler.ts";
-import { createScheduler } from "./scheduler.ts";
 
 export const INVOCATION_MS = 60_000;
 export const VISIBILITY_MS = 360_000;

@@ -1,6 +1,6 @@
 import type { JobRow } from "../../src/job/row.ts";
 import type { Edge } from "../../src/job/transition.ts";
-import type { Host } from "./scheduler.ts";
+import type { Host } from "../../src/testing/scheduler.ts";
 
 /**
  * What really happened, in order, told by those who made it happen and not by the flows: the stores of the

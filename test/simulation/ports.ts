@@ -8,10 +8,10 @@ import type { CommitAnswer, JobStore } from "../../src/ports/job-store.ts";
 import type { LockStore } from "../../src/ports/lock-store.ts";
 import type { Runtime } from "../../src/ports/runtime.ts";
 import type { SendAnswer, Transport } from "../../src/ports/transport.ts";
-import type { Chance } from "./chance.ts";
+import type { Chance } from "../../src/testing/chance.ts";
+import type { Host, Scheduler } from "../../src/testing/scheduler.ts";
 import type { Mutant } from "./guards.ts";
 import type { Ledger } from "./ledger.ts";
-import type { Host, Scheduler } from "./scheduler.ts";
 
 /** The services that all processes share, and what watches them. */
 export interface Services {

@@ -1,10 +1,10 @@
 import { replay } from "../../src/job/edges.ts";
 import { isTerminal } from "../../src/job/row.ts";
-import { createChance } from "./chance.ts";
+import { createChance } from "../../src/testing/chance.ts";
+import type { Call, Fate, Host } from "../../src/testing/scheduler.ts";
 import { check, type Violation } from "./checkers.ts";
 import { child, createFleet, type Fleet, locked, MAX_ATTEMPTS, MAX_SKEW_MS, type Nature, plain } from "./fleet.ts";
 import { type Mutant, WHOLE } from "./guards.ts";
-import type { Call, Fate, Host } from "./scheduler.ts";
 
 export interface Walk {
   readonly violations: readonly Violation[];

@@ -34,6 +34,8 @@ export interface MemoryTransport extends Transport {
   hide(queue: string, receiptHandle: string, hiddenMs: number): string | undefined;
   /** Makes a received message visible again at once: what a mapping does with a reported failure. */
   giveBack(queue: string, receiptHandle: string): void;
+  /** Of everything that is held only these stay, in this order: how a test reorders, and how it loses. */
+  arrange(queue: string, messageIds: readonly string[]): void;
   /** Everything that is held, in flight and delayed messages included. */
   peek(address: Address): readonly IncomingMessage[];
   /** When the next message turns visible; undefined when none is held. */
@@ -115,6 +117,11 @@ export function createMemoryTransport(options: MemoryTransportOptions): MemoryTr
     giveBack: (queue, receiptHandle) => {
       const message = lane({ queue, lane: "jobs" }).find((held) => held.receiptHandle === receiptHandle);
       if (message) message.visibleAtMs = runtime.now();
+    },
+    arrange: (queue, messageIds) => {
+      const held = lane({ queue, lane: "jobs" });
+      const kept = messageIds.flatMap((id) => held.find(({ messageId }) => messageId === id) ?? []);
+      held.splice(0, held.length, ...kept);
     },
     deadLetters: {
       receive: async (queue, hiddenMs) => {

@@ -5,6 +5,7 @@ import { sendWelcome } from "../../../lambdas/jobs/send-welcome.ts";
 import { syncEvent } from "../../../lambdas/jobs/sync-event.ts";
 import type { CallContext } from "../../../lambdas/providers/call.ts";
 import type { CalendarEvent } from "../../../lambdas/store/calendar-event.ts";
+import { calendar } from "./calendar.ts";
 import { DETAILS } from "./parts.ts";
 
 const EVENT: CalendarEvent = {
@@ -80,6 +81,18 @@ describe("email.send_welcome", () => {
       result: { mailId: "p-1" },
       did: [["mail", { tenantId: "t1", ...mail }, "job-1", false]],
     });
+  });
+
+  it("mails once for version 1 of another service, which sends the message twice and whose worker dies", async () => {
+    const { jobs, mails } = calendar();
+    const envelope = { jobType: "email.send_welcome", schemaVersion: 1, occurredAt: "2030-01-01T00:00:00Z" };
+    const message = { ...envelope, messageId: "m-1", idempotencyKey: "welcome:u1", payload: { userId: "u1" } };
+    await jobs.send(message);
+    await jobs.send(message);
+    jobs.crash("after mail");
+    await jobs.runUntilIdle();
+    expect(jobs.jobs).toMatchObject([{ state: "succeeded", result: { mailId: "mail-1" } }]);
+    expect([mails.calls(), mails.count()]).toEqual([2, 1]);
   });
 
   it("reads version 1 with the default locale, and names the same effect in both versions", async () => {

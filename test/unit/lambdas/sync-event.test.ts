@@ -1,96 +1,122 @@
+import { simulate, type TestQueue } from "antrean/testing";
 import { expect, it } from "vitest";
-import { memoryApp } from "../../../demo/stages/memory-jobs.ts";
-import { handlers } from "../../../lambdas/jobs/handlers.ts";
+import { type Deps, handlers } from "../../../lambdas/jobs/handlers.ts";
+import { sendWelcome } from "../../../lambdas/jobs/send-welcome.ts";
 import { syncEvent } from "../../../lambdas/jobs/sync-event.ts";
-import type { CalendarProvider } from "../../../lambdas/providers/calendar.ts";
 import { createDynamoEvents } from "../../../lambdas/store/dynamo-events.ts";
-import { bindHandlers } from "../../../src/consumer.ts";
-import { createWorld } from "../../support/world.ts";
+import { appWorld, calendar, confirm, save, syncOf, type World } from "./calendar.ts";
 import { DETAILS } from "./parts.ts";
 
-const EVENT = { tenantId: "t1", eventId: "e1", details: { ...DETAILS, status: "confirmed" } } as const;
-
-/** The app's handlers over the flows in memory, and a provider that writes down what reaches it. */
-function calendar(during: (version: number) => Promise<void> = async () => {}) {
-  const w = createWorld([]);
-  const { jobs, events } = memoryApp({ ...w.parts, tenants: "required" });
-  const calls: { version: number; key: string }[] = [];
-  const put: CalendarProvider["put"] = async ({ version }, { idempotencyKey: key }) => {
-    calls.push({ version, key });
-    await during(version);
-    return `ref-${version}`;
-  };
-  const deps = { events, calendar: { put }, mail: { sendWelcome: async () => "mail-1" } };
-  Object.assign(w.parts, { handlers: bindHandlers(handlers, deps, undefined) });
-  const save = async (version: number, send = true) => {
-    const payload = { eventId: "e1", operation: version === 1 ? "create" : "update", version } as const;
-    const job = await jobs.intent(syncEvent, payload, { tenantId: "t1" });
-    await events.saveWithJob({ ...EVENT, version }, job);
-    if (send) await job.send();
-    return job;
-  };
-  const sync = async () => (await events.load("t1", "e1"))?.sync;
-  return { ...w, calls, save, sync, events };
-}
-
 it("the provider's confirmation and the job's success stand together", async () => {
-  const c = calendar();
-  const { jobId } = await c.save(1);
-  await c.deliver();
-  expect(c.row(jobId)).toMatchObject({ state: "succeeded", result: { providerRef: "ref-1" } });
-  expect(await c.sync()).toEqual({ state: "synced", syncedVersion: 1, providerRef: "ref-1" });
+  const { jobs, save, sync } = calendar();
+  const job = await save(1);
+  await jobs.deliver();
+  expect(jobs.job(job)).toMatchObject({ state: "succeeded", result: { providerRef: "ref-1" } });
+  expect(sync()).toEqual({ state: "synced", syncedVersion: 1, providerRef: "ref-1" });
 });
 
 it("a version that was overtaken before it started is skipped without a call", async () => {
-  const c = calendar();
-  const { jobId: old } = await c.save(1);
-  const { jobId: newest } = await c.save(2, false);
-  await c.deliver();
-  expect(c.calls).toEqual([]);
-  expect(c.row(old)).toMatchObject({ state: "skipped", reason: "newer-version" });
-  await c.settle();
-  expect(c.calls).toEqual([{ version: 2, key: newest }]);
-  expect(await c.sync()).toMatchObject({ state: "synced", syncedVersion: 2 });
+  const { jobs, save, sync, calls } = calendar();
+  const old = await save(1);
+  const newest = await save(2);
+  jobs.lose(newest);
+  await jobs.deliver();
+  expect(calls.calls()).toBe(0);
+  expect(jobs.job(old)).toMatchObject({ state: "skipped", reason: "newer-version" });
+  await jobs.runUntilIdle();
+  expect(calls.all).toMatchObject([{ value: 2, key: newest.jobId }]);
+  expect(sync()).toMatchObject({ state: "synced", syncedVersion: 2 });
 });
 
 it("a newer version that is saved during the call takes nothing from what was confirmed", async () => {
   const c = calendar(async (version) => {
     if (version === 1) await c.save(2);
   });
-  const { jobId } = await c.save(1);
-  await c.deliver();
-  expect(c.row(jobId)).toMatchObject({ state: "succeeded" });
-  expect(await c.sync()).toEqual({ state: "pending_sync", syncedVersion: 1, providerRef: "ref-1" });
-  await c.settle();
-  expect(await c.sync()).toMatchObject({ state: "synced", syncedVersion: 2 });
+  const job = await c.save(1);
+  await c.jobs.deliver(job);
+  expect(c.jobs.job(job)).toMatchObject({ state: "succeeded" });
+  expect(c.sync()).toEqual({ state: "pending_sync", syncedVersion: 1, providerRef: "ref-1" });
+  await c.jobs.runUntilIdle();
+  expect(c.sync()).toMatchObject({ state: "synced", syncedVersion: 2 });
 });
 
 it("a worker that dies between the provider's answer and the commit: nothing is marked, the same key goes again", async () => {
-  const dying = { dead: false };
-  const c = calendar(async () => {
-    dying.dead = c.calls.length === 1;
-  });
-  const { jobId } = await c.save(1);
-  await c.deliver(dying);
-  expect(c.row(jobId).state).toBe("running");
-  expect(await c.sync()).toEqual({ state: "pending_sync" });
-  dying.dead = false;
-  await c.settle();
-  expect(c.row(jobId)).toMatchObject({ state: "succeeded" });
-  expect(c.calls).toEqual([1, 1].map((version) => ({ version, key: jobId })));
-  expect(await c.sync()).toMatchObject({ state: "synced" });
+  const { jobs, save, sync, calls } = calendar();
+  const job = await save(1);
+  jobs.crash("after calendar");
+  await jobs.deliver();
+  expect(jobs.job(job).state).toBe("running");
+  expect(sync()).toEqual({ state: "pending_sync" });
+  await jobs.runUntilIdle();
+  expect(jobs.job(job)).toMatchObject({ state: "succeeded" });
+  expect([calls.calls(job.jobId), calls.count()]).toEqual([2, 1]);
+  expect(sync()).toMatchObject({ state: "synced" });
+});
+
+it("a worker that wakes up after its lease confirms nothing", async () => {
+  const { jobs, save, sync, calls } = calendar();
+  await save(1);
+  jobs.pause("after calendar", "10m");
+  await jobs.deliver();
+  await save(2);
+  await jobs.runUntilIdle();
+  expect(calls.all.map(({ value }) => value)).toEqual([1, 2]);
+  expect(sync()).toEqual({ state: "synced", syncedVersion: 2, providerRef: "ref-2" });
+  expect(jobs.committed).toHaveLength(1);
 });
 
 it("a job whose version is not saved yet is tried again", async () => {
-  const c = calendar();
-  await c.save(1);
-  const { jobId } = await c.enqueue(syncEvent, { eventId: "e1", operation: "update", version: 2 }, { tenantId: "t1" });
-  await c.deliver();
-  expect(c.row(jobId)).toMatchObject({ state: "pending", errors: [{ class: "transient" }] });
+  const { jobs, save } = calendar();
+  await save(1);
+  const payload = { eventId: "e1", operation: "update", version: 2 } as const;
+  const job = await jobs.enqueue(syncEvent, payload, { tenantId: "t1" });
+  await jobs.deliver();
+  expect(jobs.job(job)).toMatchObject({ state: "pending", errors: [{ class: "transient" }] });
+});
+
+/** Three changes of one event and a mail, whatever goes wrong at any call. */
+const changes = (context: () => World) => ({
+  handlers,
+  context,
+  commit: confirm,
+  scenario: async (jobs: TestQueue, world: World) => {
+    await save(world, 1, jobs);
+    await jobs.enqueue(sendWelcome, { userId: "u1", locale: "en" }, { tenantId: "t1" });
+    await jobs.deliver();
+    for (const version of [2, 3]) await save(world, version, jobs);
+  },
+  check: (_jobs: TestQueue, world: World) => {
+    expect(syncOf(world)).toEqual({ state: "synced", syncedVersion: 3, providerRef: "ref-3" });
+    expect(world.mails.all.map(({ value }) => value)).toEqual(["u1"]);
+  },
+});
+
+it("whatever dies, stalls or comes twice: the newest version is confirmed, and nothing is told or mailed twice", async () => {
+  const report = await simulate<World>(changes(appWorld));
+  expect(report.faults).toBeGreaterThan(30);
+  expect(report.seeds).toBe(50);
+});
+
+it("with a provider that is given no key the same simulation fails", async () => {
+  const forgetful = (): World => {
+    const world = appWorld();
+    const put: Deps["calendar"]["put"] = async ({ version }) => {
+      await world.calls.record(undefined, version);
+      return `ref-${version}`;
+    };
+    return { ...world, calendar: { put } };
+  };
+  await expect(simulate<World>(changes(forgetful))).rejects.toThrow(/^calendar happened 2 times/);
 });
 
 it("in DynamoDB a confirmation never takes the place of a newer one, and never makes an event", () => {
-  const event = { ...EVENT, version: 7, sync: { state: "pending_sync" } } as const;
+  const event = {
+    tenantId: "t1",
+    eventId: "e1",
+    details: { ...DETAILS, status: "confirmed" },
+    version: 7,
+    sync: { state: "pending_sync" },
+  } as const;
   expect(createDynamoEvents("events").confirmation(event, "ref-7")).toMatchObject({
     Update: {
       TableName: "events",

@@ -5,7 +5,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
  * at a time: whoever chooses which one, and what goes wrong with it, has chosen the whole history.
  *
  * Between two steps every process has run as far as it can without its next call, which one turn of the event
- * loop guarantees, since nothing in a simulation does real input or output.
+ * loop guarantees, since nothing in a simulation does real input or output. That turn is all that is taken from the
+ * real event loop, and it takes no time.
  */
 export interface Host {
   readonly name: string;
@@ -36,7 +37,13 @@ export interface Call {
 }
 
 /** What happens to the call that was chosen. */
-export type Fate = "through" | "die-before" | "die-after" | "lose-answer" | "throttle" | { readonly freezeMs: number };
+export type Fate = "through" | "die-before" | "die-after" | "lose-answer" | "throttle" | Freeze;
+
+export interface Freeze {
+  readonly freezeMs: number;
+  /** The effect happens and its answer is heard after the thaw. Otherwise the call goes out then. */
+  readonly afterEffect?: boolean;
+}
 
 export interface Chooser {
   /** Which of the waiting calls goes next. */
@@ -63,6 +70,8 @@ export interface Scheduler {
   /** Steps until `done`, or until there is nothing left to happen. */
   run(done: () => boolean, maxSteps: number): Promise<"done" | "quiet" | "steps">;
   readonly trace: string[];
+  /** A line of the trace that is no call. */
+  note(host: Host, what: string): void;
   readonly steps: () => number;
 }
 
@@ -70,22 +79,32 @@ export interface Scheduler {
 const LATENCY_MS = 5;
 export const EPOCH_MS = Date.UTC(2030, 0, 1);
 
-export function createScheduler(chooser: Chooser, tracing = false): Scheduler {
-  let nowMs = EPOCH_MS;
+export interface SchedulerOptions {
+  readonly startMs?: number;
+  /** Turns without a call before the clock moves. More than one: for handlers that are not ours. Default 1. */
+  readonly patience?: number;
+}
+
+export function createScheduler(
+  chooser: Chooser,
+  tracing = false,
+  { startMs = EPOCH_MS, patience = 1 }: SchedulerOptions = {},
+): Scheduler {
+  let nowMs = startMs;
   let steps = 0;
   let waiting: Waiting[] = [];
   let timers: Timer[] = [];
   const trace: string[] = [];
-  const note = (line: string) => {
-    if (tracing) trace.push(`${String((nowMs - EPOCH_MS) / 1_000).padStart(9)} s  ${line}`);
+  const note = (host: Host, what: string) => {
+    if (tracing) trace.push(`${String((nowMs - startMs) / 1_000).padStart(9)} s  ${host.name.padEnd(12)} ${what}`);
   };
   const isReady = ({ host }: { host: Host }) => !host.dead && host.pausedUntilMs <= nowMs;
 
   const perform = async (chosen: Waiting): Promise<void> => {
     const fate = chooser.fate(chosen);
     const { host, name } = chosen;
-    note(`${host.name.padEnd(12)} ${name}${fate === "through" ? "" : `   !! ${JSON.stringify(fate)}`}`);
-    if (typeof fate === "object") {
+    note(host, `${name}${fate === "through" ? "" : `   !! ${toldOf(fate)}`}`);
+    if (typeof fate === "object" && !fate.afterEffect) {
       // Frozen with the call in hand: it goes out when the process thaws, however late that is.
       host.pausedUntilMs = nowMs + fate.freezeMs;
       waiting.push(chosen);
@@ -98,7 +117,11 @@ export function createScheduler(chooser: Chooser, tracing = false): Scheduler {
     try {
       const answer = await (fate === "throttle" && chosen.throttled ? chosen.throttled() : chosen.effect());
       if (fate === "die-after") host.dead = true;
-      else if (!host.dead) chosen.answer(fate === "lose-answer" && chosen.lost ? chosen.lost(answer) : answer);
+      else if (typeof fate === "object") {
+        // A call of its own, so that whoever thaws hears this before its deadline.
+        host.pausedUntilMs = nowMs + fate.freezeMs;
+        waiting.push({ host, name: `${name} answers`, effect: () => answer, answer: chosen.answer, fail: chosen.fail });
+      } else if (!host.dead) chosen.answer(fate === "lose-answer" && chosen.lost ? chosen.lost(answer) : answer);
     } catch (error) {
       if (!host.dead) chosen.fail(error);
     }
@@ -124,6 +147,7 @@ export function createScheduler(chooser: Chooser, tracing = false): Scheduler {
 
   return {
     trace,
+    note,
     steps: () => steps,
     nowMs: () => nowMs,
     call: <T>(call: Omit<Call, "effect"> & { readonly effect: () => T | Promise<T> }) =>
@@ -139,14 +163,19 @@ export function createScheduler(chooser: Chooser, tracing = false): Scheduler {
       };
     },
     run: async (done, maxSteps) => {
+      let idle = 0;
       for (let n = 0; n < maxSteps; n++) {
         await nextTurn();
         if (done()) return "done";
         const ready = waiting.filter(isReady);
         if (ready.length === 0) {
+          idle += 1;
+          if (idle < patience) continue;
+          idle = 0;
           if (!advance()) return "quiet";
           continue;
         }
+        idle = 0;
         const chosen = ready[chooser.choose(ready)];
         if (!chosen) throw new Error("the chooser chose none");
         waiting = waiting.filter((one) => one !== chosen);
@@ -157,4 +186,17 @@ export function createScheduler(chooser: Chooser, tracing = false): Scheduler {
       return "steps";
     },
   };
+}
+
+/** In a trace, after the name of the call. */
+function toldOf(fate: Exclude<Fate, "through">): string {
+  if (typeof fate === "object") {
+    return `frozen ${fate.afterEffect ? "after" : "before"} it for ${fate.freezeMs / 1_000} s`;
+  }
+  return {
+    "die-before": "dies before it",
+    "die-after": "dies after it",
+    "lose-answer": "no answer",
+    throttle: "refused",
+  }[fate];
 }
