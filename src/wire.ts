@@ -7,6 +7,7 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { createDynamoJobStore } from "./adapters/dynamo/job-store.ts";
 import { createDynamoLockStore } from "./adapters/dynamo/lock-store.ts";
+import { createWrites } from "./adapters/dynamo/writes.ts";
 import { createLogEvents } from "./adapters/log/events.ts";
 import { createSqsTransport } from "./adapters/sqs/transport.ts";
 import { systemRuntime } from "./adapters/system/runtime.ts";
@@ -46,6 +47,7 @@ export function wireFrom(environment: Readonly<Record<string, string | undefined
   const worker = environment.AWS_LAMBDA_LOG_STREAM_NAME ?? `${hostname()}:${process.pid}`;
   const { table, shards, queues, times } = settings;
   const client = new DynamoDBClient(CLIENT);
+  const writes = createWrites(client, table);
   // On an endpoint of one's own, queue URLs may spell the host in another way; the client would warn each time.
   const ownEndpoint = environment.AWS_ENDPOINT_URL_SQS ?? environment.AWS_ENDPOINT_URL;
   const sqs = new SQSClient({ ...CLIENT, ...(ownEndpoint && { useQueueUrlAsEndpoint: false }) });
@@ -55,8 +57,8 @@ export function wireFrom(environment: Readonly<Record<string, string | undefined
     times,
     runtime: systemRuntime,
     events: createLogEvents(environment.AWS_LAMBDA_FUNCTION_NAME ?? "antrean", worker),
-    store: createDynamoJobStore({ client, table, shards, runtime: systemRuntime }),
-    locks: createDynamoLockStore({ client, table }),
+    store: createDynamoJobStore({ client, table, shards, runtime: systemRuntime, writes }),
+    locks: createDynamoLockStore({ client, table, writes }),
     transport: createSqsTransport({ client: sqs, queues, runtime: systemRuntime }),
     sqs,
   };

@@ -78,8 +78,11 @@ export function permitOperate(grantee: IGrantable, queue: JobQueue): Grant {
   );
 }
 
-/** GetItem: an engine that does not return the row that refused a write is asked for it (B68). */
-const TOUCH_ACTIONS = ["dynamodb:UpdateItem", "dynamodb:GetItem", "dynamodb:BatchGetItem"];
+/**
+ * GetItem: an engine that does not return the row that refused a write is asked for it (B68). PartiQL is the form
+ * of several conditional writes in one request; PartiQLSelect, which could scan a table, is given to nobody.
+ */
+const TOUCH_ACTIONS = ["dynamodb:UpdateItem", "dynamodb:PartiQLUpdate", "dynamodb:GetItem", "dynamodb:BatchGetItem"];
 
 /** All four on the one stream; the CDK's own grant gives ListStreams on every stream of the account. */
 const STREAM_ACTIONS = [
@@ -90,7 +93,7 @@ const STREAM_ACTIONS = [
 ];
 
 /** No Delete: rows leave by TTL. No Query or Scan: whoever runs jobs knows their keys. */
-const ROW_ACTIONS = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:GetItem", "dynamodb:BatchGetItem"];
+const ROW_ACTIONS = ["dynamodb:PutItem", "dynamodb:PartiQLInsert", ...TOUCH_ACTIONS];
 
 const CONSUME_ACTIONS = [
   "sqs:ReceiveMessage",

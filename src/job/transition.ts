@@ -89,6 +89,11 @@ export interface Transition {
   readonly queue: string;
   readonly guard: Guard;
   readonly patch: Patch;
+  /**
+   * The row as its owner knows it. Where it is given, the answer to an applied write may be made from it and
+   * the patch, so that nothing has to come back; a touch since the claim may then be missing.
+   */
+  readonly seen?: JobRow;
 }
 
 /**

@@ -6,7 +6,7 @@ const path = (relative: string) => fileURLToPath(new URL(`../../${relative}`, im
 /** As esbuild prints it. */
 const KB = 1_024;
 
-it("the reference consumer's bundle stays under 790 KB minified, of which ours under 82", async () => {
+it("the reference consumer's bundle stays under 790 KB minified, of which ours under 88", async () => {
   const { metafile } = await build({
     entryPoints: [path("lambdas/consumer.ts")],
     tsconfig: path("tsconfig.json"),
@@ -29,5 +29,6 @@ it("the reference consumer's bundle stays under 790 KB minified, of which ours u
   console.log(`consumer bundle: ${Math.round(bytes / KB)} KB, ours ${Math.round(ours / KB)} KB`);
   expect(bytes).toBeLessThan(790 * KB);
   expect(ours).toBeGreaterThan(0);
-  expect(ours).toBeLessThan(82 * KB);
+  // 80 until the batched writes of docs/adr/0013 came, which are 5 KB and a fifth of the requests.
+  expect(ours).toBeLessThan(88 * KB);
 });

@@ -51,7 +51,7 @@ describe("Dispatcher", () => {
       expected(
         stack,
         [actions, jobs.streamArn()],
-        [["dynamodb:UpdateItem", "dynamodb:GetItem", "dynamodb:BatchGetItem"], table],
+        [["dynamodb:UpdateItem", "dynamodb:PartiQLUpdate", "dynamodb:GetItem", "dynamodb:BatchGetItem"], table],
         [["sqs:SendMessage"], queue.queue.queueArn],
         [LOGS, dispatcher.function.logGroup.logGroupArn],
       ),

@@ -4,7 +4,14 @@ import { describe, expect, it } from "vitest";
 import { expected, LOGS, rightsOf } from "./fixtures/rights.ts";
 import { plainFunction, plainQueue, resourceOf, resourcesOf, testStack, wholeSystem } from "./fixtures/stacks.ts";
 
-const ROW = ["dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:GetItem", "dynamodb:BatchGetItem"];
+const ROW = [
+  "dynamodb:PutItem",
+  "dynamodb:PartiQLInsert",
+  "dynamodb:UpdateItem",
+  "dynamodb:PartiQLUpdate",
+  "dynamodb:GetItem",
+  "dynamodb:BatchGetItem",
+];
 const TAKE = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ChangeMessageVisibility"];
 const KEY = ["kms:Decrypt", "kms:GenerateDataKey"];
 
@@ -36,12 +43,18 @@ describe("each function may do exactly what it does", () => {
       expected(
         stack,
         [["dynamodb:Query"], `${table}/index/agenda`],
-        [["dynamodb:UpdateItem", "dynamodb:GetItem", "dynamodb:BatchGetItem"], table],
+        [["dynamodb:UpdateItem", "dynamodb:PartiQLUpdate", "dynamodb:GetItem", "dynamodb:BatchGetItem"], table],
         [["sqs:SendMessage", "sqs:GetQueueAttributes"], source],
         [["sqs:SendMessage"], dead],
         [LOGS, reconciler.function.logGroup.logGroupArn],
       ),
     );
+  });
+
+  it("nobody may select by PartiQL, which could scan the table", () => {
+    for (const { Type, Properties } of Object.values(resourcesOf(stack))) {
+      if (Type === "AWS::IAM::Policy") expect(JSON.stringify(Properties.PolicyDocument)).not.toContain("PartiQLSelect");
+    }
   });
 
   it("nobody may use a wildcard", () => {
@@ -80,7 +93,7 @@ describe("an operator", () => {
       expected(
         stack,
         [["dynamodb:Query"], `${table}/index/agenda`],
-        [["dynamodb:UpdateItem", "dynamodb:GetItem", "dynamodb:BatchGetItem"], table],
+        [["dynamodb:UpdateItem", "dynamodb:PartiQLUpdate", "dynamodb:GetItem", "dynamodb:BatchGetItem"], table],
         [["sqs:SendMessage"], queue.queue.queueArn],
         [["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"], queue.deadLetterQueue.queueArn],
       ),

@@ -6,6 +6,7 @@ import { createDynamoLockStore } from "../../src/adapters/dynamo/lock-store.ts";
 import { systemRuntime } from "../../src/adapters/system/runtime.ts";
 import { PARTITION_KEY } from "../../src/names.ts";
 import { dynamoClient, makeTable } from "../support/aws-resources.ts";
+import { locksAmongOthers } from "./among-others.ts";
 import { commitContract } from "./commit.contract.ts";
 import { lockStoreContract } from "./lock-store.contract.ts";
 import { storeLimitsContract } from "./store-limits.contract.ts";
@@ -18,7 +19,12 @@ async function makeLocks() {
   return { client, table, locks, purge, close: drop };
 }
 
-lockStoreContract("DynamoDB", makeLocks);
+lockStoreContract("DynamoDB, alone", makeLocks);
+
+lockStoreContract("DynamoDB, among others", async () => {
+  const { locks, ...rest } = await makeLocks();
+  return { ...rest, locks: locksAmongOthers(locks) };
+});
 
 const makeStore = async () => {
   const { client, table, ...locks } = await makeLocks();

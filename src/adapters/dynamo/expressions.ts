@@ -42,15 +42,16 @@ const DUE = "#claimableAtMs <= :claimableBy";
 export interface PutExpression {
   readonly ConditionExpression: string;
   readonly ExpressionAttributeNames: Record<string, string>;
-  readonly ExpressionAttributeValues: Item;
+  readonly ExpressionAttributeValues?: Item;
 }
 
 export interface UpdateExpression extends PutExpression {
+  readonly ExpressionAttributeValues: Item;
   readonly Key: Item;
   readonly UpdateExpression: string;
 }
 
-export function putExpression({ nowMs }: Creation): PutExpression {
+export function putExpression({ nowMs }: Creation): Required<PutExpression> {
   return {
     ConditionExpression: ABSENT_OR_EXPIRED,
     ExpressionAttributeNames: namesIn(ABSENT_OR_EXPIRED),

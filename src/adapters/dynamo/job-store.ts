@@ -1,22 +1,23 @@
-import { type DynamoDBClient, PutItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { JobRow } from "../../job/row.ts";
 import {
   answerCreationRefusal,
   answerRefusal,
+  applyPatch,
   type Creation,
+  canCreate,
   type Transition,
   type WriteAnswer,
 } from "../../job/transition.ts";
 import type { JobStore } from "../../ports/job-store.ts";
 import type { Runtime } from "../../ports/runtime.ts";
-import { each } from "../each.ts";
-import { nameOf } from "../trouble.ts";
 import { decodeRow, encodeRow } from "./codec.ts";
 import { commit } from "./commit.ts";
 import { storeError } from "./errors.ts";
 import { putExpression, updateExpression } from "./expressions.ts";
 import type { Item } from "./fields.ts";
-import { due, readMany, readOne } from "./reads.ts";
+import { due, readItems, readMany } from "./reads.ts";
+import { createWrites, type Write, type Writes, type Written } from "./writes.ts";
 
 export interface DynamoJobStoreOptions {
   readonly client: DynamoDBClient;
@@ -24,10 +25,17 @@ export interface DynamoJobStoreOptions {
   /** Agenda partitions a queue; the same number in every part that shares the table. */
   readonly shards: number;
   readonly runtime: Pick<Runtime, "random" | "sleep">;
+  /** Shared with the lock store, so that a settle and a release are one request. Default: its own. */
+  readonly writes?: Writes;
 }
 
-/** Single writes side by side: as many as one batch of messages has, and far fewer than the SDK's sockets. */
-const WRITES_AT_ONCE = 10;
+/** A write that is to be answered, and how its answer is read. */
+interface Asked {
+  readonly jobId: string;
+  readonly write: Write;
+  readonly applied: (item: Item | undefined) => JobRow;
+  readonly refused: (stored: JobRow | undefined) => WriteAnswer;
+}
 
 /**
  * The job store on one DynamoDB table. Each write is one conditional write, and what it comes to is told
@@ -38,58 +46,63 @@ const WRITES_AT_ONCE = 10;
  *   anything else        -> failed: may or may not have been applied; the same write again finds out
  */
 export function createDynamoJobStore(options: DynamoJobStoreOptions): JobStore {
-  const { client, table, shards } = options;
+  const { client, table, shards, writes = createWrites(client, table) } = options;
 
-  const create = (creation: Creation): Promise<WriteAnswer> =>
-    answer(
-      "PutItem",
-      async () => {
-        const Item = encodeRow(creation.row, shards);
-        await client.send(
-          new PutItemCommand({ TableName: table, Item, ...putExpression(creation), ...OLD_ON_REFUSAL }),
-        );
-        return creation.row;
-      },
-      creation.row.jobId,
-      (stored) => answerCreationRefusal(creation, stored),
-    );
+  const putOf = (creation: Creation, alone: boolean): Asked => ({
+    jobId: creation.row.jobId,
+    write: { kind: "put", item: encodeRow(creation.row, shards), expression: putExpression(creation), alone },
+    applied: () => creation.row,
+    refused: (stored) => answerCreationRefusal(creation, stored),
+  });
 
-  const move = (transition: Transition): Promise<WriteAnswer> =>
-    answer(
-      "UpdateItem",
-      async () => {
-        const expression = updateExpression(transition, shards);
-        const { Attributes } = await client.send(
-          new UpdateItemCommand({ TableName: table, ...expression, ReturnValues: "ALL_NEW", ...OLD_ON_REFUSAL }),
-        );
-        return decodeRow(Attributes ?? {});
-      },
-      transition.jobId,
-      (stored) => answerRefusal(transition, stored),
-    );
+  const updateOf = (transition: Transition): Asked => {
+    const { jobId, patch, seen } = transition;
+    return {
+      jobId,
+      write: { kind: "update", expression: updateExpression(transition, shards), returns: seen === undefined },
+      applied: (item) => (seen ? applyPatch(seen, patch) : decodeRow(item ?? {})),
+      refused: (stored) => answerRefusal(transition, stored),
+    };
+  };
 
-  const answer = async (
-    action: string,
-    write: () => Promise<JobRow>,
-    jobId: string,
-    refused: (stored: JobRow | undefined) => WriteAnswer,
+  /** What refused them, by one read for all where the engine did not say. */
+  const answerAll = async (asked: readonly Asked[]): Promise<readonly WriteAnswer[]> => {
+    const written = await Promise.all(asked.map(({ write }) => writes.write(write)));
+    const unseen = asked.flatMap(({ jobId }, at) => {
+      const one = written[at];
+      return one?.kind === "refused" && !one.old ? [jobId] : [];
+    });
+    const read = unseen.length > 0 ? readItems(unseen, options) : Promise.resolve(new Map<string, Item>());
+    return Promise.all(asked.map(async (one, at) => answerOf(one, written[at], read)));
+  };
+
+  const answerOf = async (
+    { jobId, applied, refused }: Asked,
+    written: Written | undefined,
+    read: Promise<ReadonlyMap<string, Item>>,
   ): Promise<WriteAnswer> => {
     try {
-      return { kind: "won", row: await write() };
-    } catch (error) {
-      try {
-        if (nameOf(error) !== "ConditionalCheckFailedException") throw error;
-        return refused(await refusedBy(error, jobId));
-      } catch (cause) {
-        return { kind: "failed", error: storeError(cause, action, table) };
-      }
+      if (written?.kind === "applied") return { kind: "won", row: applied(written.item) };
+      if (written?.kind !== "refused") return { kind: "failed", error: written?.error };
+      const old = written.old ?? (await read).get(jobId);
+      return refused(old && decodeRow(old));
+    } catch (cause) {
+      return { kind: "failed", error: storeError(cause, "the answer to a write", table) };
     }
   };
 
-  /** Not every engine returns the old item, and none does where there is no row: then one read tells (B68). */
-  const refusedBy = async (error: unknown, jobId: string): Promise<JobRow | undefined> => {
-    const { Item: item } = error as { readonly Item?: Item };
-    return item && Object.keys(item).length > 0 ? decodeRow(item) : readOne(jobId, options);
+  const createMany = async (creations: readonly Creation[]): Promise<readonly WriteAnswer[]> => {
+    const answers = [...(await answerAll(creations.map((creation) => putOf(creation, false))))];
+    // An INSERT does not know that an expired row counts as none.
+    const expired = creations.flatMap((creation, at) => {
+      const answer = answers[at];
+      return answer?.kind === "lost" && answer.stored && canCreate(answer.stored, creation.nowMs)
+        ? [{ creation, at }]
+        : [];
+    });
+    const again = await answerAll(expired.map(({ creation }) => putOf(creation, true)));
+    for (const [i, { at }] of expired.entries()) answers.splice(at, 1, ...again.slice(i, i + 1));
+    return answers;
   };
 
   const asked = async <T>(action: string, ask: () => Promise<T>): Promise<T> => {
@@ -102,12 +115,10 @@ export function createDynamoJobStore(options: DynamoJobStoreOptions): JobStore {
 
   return {
     shards,
-    createMany: (creations) => each(creations, WRITES_AT_ONCE, create),
-    transitionMany: (transitions) => each(transitions, WRITES_AT_ONCE, move),
+    createMany,
+    transitionMany: (transitions) => answerAll(transitions.map(updateOf)),
     commit: (asked) => commit(asked, options),
     readMany: (jobIds) => asked("BatchGetItem", () => readMany(jobIds, options)),
     due: (query) => asked("Query", () => due(query, options)),
   };
 }
-
-const OLD_ON_REFUSAL = { ReturnValuesOnConditionCheckFailure: "ALL_OLD" } as const;

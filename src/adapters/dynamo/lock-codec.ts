@@ -13,6 +13,19 @@ export function startedAttribute(jobType: string): string {
   return `${STARTED_PREFIX}${jobType}`;
 }
 
+export function encodeLock({ lockId, token, holder, claimableAtMs, fence, started }: LockRow): Item {
+  return {
+    ...lockKeyOf(lockId),
+    [LOCK_ATTRIBUTES.token]: { S: token },
+    [LOCK_ATTRIBUTES.holder]: { S: holder },
+    [LOCK_ATTRIBUTES.claimableAtMs]: { N: String(claimableAtMs) },
+    [LOCK_ATTRIBUTES.fence]: { N: String(fence) },
+    ...Object.fromEntries(
+      Object.entries(started).map(([jobType, version]) => [startedAttribute(jobType), { N: String(version) }]),
+    ),
+  };
+}
+
 /** Throws an error that names the lock when it can't be read: somebody else wrote to it. */
 export function decodeLock(item: Item): LockRow {
   const key = item[PARTITION_KEY]?.S;

@@ -1,8 +1,8 @@
-import type { Acquisition, HeldLock } from "../../job/lock.ts";
+import { type Acquisition, acquired, type HeldLock, type LockRow } from "../../job/lock.ts";
 import { LOCK_ATTRIBUTES, PARTITION_KEY } from "../../names.ts";
-import type { UpdateExpression } from "./expressions.ts";
+import type { PutExpression, UpdateExpression } from "./expressions.ts";
 import type { Item } from "./fields.ts";
-import { lockKeyOf, startedAttribute } from "./lock-codec.ts";
+import { encodeLock, lockKeyOf, startedAttribute } from "./lock-codec.ts";
 
 /*
  * What protects a lock, piece by piece; `canAcquire` in job/lock.ts says the same in our words. In time:
@@ -41,23 +41,58 @@ const RAISE_FENCE = "#fence = if_not_exists(#fence, :nowMs) + :one";
 
 /** (absent OR released OR this expired holder) AND none newer started */
 export function acquireExpression(asked: Acquisition): UpdateExpression {
-  const { lockId, token, holder, claimableAtMs, nowMs, jobType, version, replaces } = asked;
+  const { version, replaces, nowMs } = asked;
   const takeover = replaces === undefined ? "" : ` OR (${TOKEN_REPLACED} AND ${EXPIRED})`;
   const newest = version === undefined ? "" : ` AND (${NONE_STARTED} OR ${NONE_NEWER})`;
+  return acquisition(asked, `(${NO_LOCK} OR ${RELEASED}${takeover})${newest}`, RAISE_FENCE, {
+    ":nowMs": number(nowMs),
+    ":released": number(0),
+    ...(replaces !== undefined && { ":replaces": { S: replaces } }),
+  });
+}
+
+/**
+ * The same of an item that is there, without an OR, for a request of many: one that was let go of, or this
+ * expired holder's, and a started version that is there or not, as `stored` shows it. Where nobody has looked
+ * yet, it is one that was let go of and whose version has started before, as most are.
+ */
+export function acquireStoredExpression(asked: Acquisition, stored?: LockRow): UpdateExpression {
+  const { version, replaces, nowMs, jobType } = asked;
+  const takeover = replaces !== undefined && stored?.claimableAtMs !== 0;
+  const free = takeover ? `${TOKEN_REPLACED} AND ${EXPIRED}` : RELEASED;
+  const first = stored !== undefined && stored.started[jobType] === undefined;
+  const newest = version === undefined ? "" : ` AND ${first ? NONE_STARTED : NONE_NEWER}`;
+  return acquisition(asked, `${free}${newest}`, "#fence = #fence + :one", {
+    ...(takeover ? { ":replaces": { S: replaces }, ":nowMs": number(nowMs) } : { ":released": number(0) }),
+  });
+}
+
+/** The same of one that is not there: what is put, under the condition that nothing is. */
+export function acquireAbsent(asked: Acquisition): { readonly item: Item; readonly expression: PutExpression } {
+  return {
+    item: encodeLock(acquired(undefined, asked)),
+    expression: { ConditionExpression: NO_LOCK, ExpressionAttributeNames: { "#pk": PARTITION_KEY } },
+  };
+}
+
+function acquisition(
+  { lockId, token, holder, claimableAtMs, jobType, version }: Acquisition,
+  condition: string,
+  fence: string,
+  more: Item,
+): UpdateExpression {
   const raise = version === undefined ? "" : ", #started = :version";
   return expressionOf(
     lockId,
-    `(${NO_LOCK} OR ${RELEASED}${takeover})${newest}`,
-    `SET #token = :token, #holder = :holder, #claimableAtMs = :claimableAtMs, ${RAISE_FENCE}${raise}`,
+    condition,
+    `SET #token = :token, #holder = :holder, #claimableAtMs = :claimableAtMs, ${fence}${raise}`,
     {
       ":token": { S: token },
       ":holder": { S: holder },
       ":claimableAtMs": number(claimableAtMs),
-      ":nowMs": number(nowMs),
-      ":released": number(0),
       ":one": number(1),
-      ...(replaces !== undefined && { ":replaces": { S: replaces } }),
       ...(version !== undefined && { ":version": number(version) }),
+      ...more,
     },
     jobType,
   );

@@ -29,15 +29,16 @@ export async function readOne(jobId: string, { client, table }: Omit<Reading, "r
 }
 
 export async function readMany(jobIds: readonly string[], reading: Reading): Promise<readonly (JobRow | undefined)[]> {
-  const distinct = chunks([...new Set(jobIds)], KEYS_A_CALL);
-  const rows = new Map<string, JobRow>();
-  await each(distinct, CALLS_AT_ONCE, async (some) => {
-    for (const item of await readChunk(some.map(keyOf), reading)) {
-      const row = decodeRow(item);
-      rows.set(row.jobId, row);
-    }
-  });
+  const items = await readItems(jobIds, reading);
+  const rows = new Map([...items].map(([jobId, item]) => [jobId, decodeRow(item)]));
   return jobIds.map((jobId) => rows.get(jobId));
+}
+
+/** As they are stored, by job. */
+export async function readItems(jobIds: readonly string[], reading: Reading): Promise<ReadonlyMap<string, Item>> {
+  const distinct = chunks([...new Set(jobIds)], KEYS_A_CALL);
+  const items = await each(distinct, CALLS_AT_ONCE, (some) => readChunk(some.map(keyOf), reading));
+  return new Map(items.flat().map((item) => [jobIdIn(item), item]));
 }
 
 /** One answer holds 16 MB at most, and a throttled partition leaves keys out: both come as UnprocessedKeys. */

@@ -38,6 +38,7 @@ export function settle(edge: Transition["edge"], owned: JobRow, patch: Patch): T
     queue: owned.queue,
     guard: { state: "running", token: owned.token },
     patch,
+    seen: owned,
   };
 }
 

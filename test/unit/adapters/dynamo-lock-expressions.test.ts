@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { UpdateExpression } from "../../../src/adapters/dynamo/expressions.ts";
 import type { Item } from "../../../src/adapters/dynamo/fields.ts";
-import { decodeLock } from "../../../src/adapters/dynamo/lock-codec.ts";
+import { decodeLock, encodeLock } from "../../../src/adapters/dynamo/lock-codec.ts";
 import {
   acquireExpression,
   commitReleaseExpression,
@@ -11,7 +11,6 @@ import {
 } from "../../../src/adapters/dynamo/lock-expressions.ts";
 import { type Acquisition, acquired, canAcquire, type LockRow } from "../../../src/job/lock.ts";
 import { conditionHolds } from "../../support/condition.ts";
-import { lockItem } from "../../support/lock-item.ts";
 import { NOW } from "../../support/rows.ts";
 
 /** Few values of each, so that equal, older and newer all come up. */
@@ -66,7 +65,7 @@ describe("locks as expressions", () => {
     const seen = { yes: 0, no: 0 };
     fc.assert(
       fc.property(lock, acquisition, (stored, asked) => {
-        const verdict = holds(acquireExpression(asked), lockItem(stored));
+        const verdict = holds(acquireExpression(asked), encodeLock(stored));
         seen[verdict ? "yes" : "no"] += 1;
         expect(verdict).toBe(canAcquire(stored, asked));
       }),
@@ -89,7 +88,7 @@ describe("locks as expressions", () => {
   test("what is written then is what our rules make of it, a new lock's fence included", () => {
     fc.assert(
       fc.property(fc.option(lock, { nil: undefined }), acquisition, (stored, asked) => {
-        const after = applied(acquireExpression(asked), stored ? lockItem(stored) : {});
+        const after = applied(acquireExpression(asked), stored ? encodeLock(stored) : {});
         expect(decodeLock(after)).toEqual(acquired(stored, asked));
       }),
     );
@@ -100,7 +99,7 @@ describe("locks as expressions", () => {
       fc.property(lock, token, fc.boolean(), (stored, by, sameFence) => {
         const held = { lockId: stored.lockId, token: by, fence: sameFence ? stored.fence : stored.fence + 1 };
         const mine = stored.token === by;
-        const item = lockItem(stored);
+        const item = encodeLock(stored);
         expect(holds(releaseExpression(held), item)).toBe(mine);
         expect(holds(commitReleaseExpression(held), item)).toBe(mine && sameFence);
         expect(holds(extendExpression(held, NOW), item)).toBe(mine && stored.claimableAtMs !== 0);
@@ -136,7 +135,7 @@ describe("locks as expressions", () => {
   });
 
   test("an item that is no readable lock is named in the error", () => {
-    const whole = lockItem({ lockId: "0a", token: "t", holder: "j", claimableAtMs: 0, fence: 1, started: {} });
+    const whole = encodeLock({ lockId: "0a", token: "t", holder: "j", claimableAtMs: 0, fence: 1, started: {} });
     for (const [name, field] of [
       ["tk", "token"],
       ["ho", "holder"],

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { encodeRow } from "../../../src/adapters/dynamo/codec.ts";
 import { createDynamoJobStore } from "../../../src/adapters/dynamo/job-store.ts";
 import { claim, succeed } from "../../../src/job/edges.ts";
+import type { JobRow } from "../../../src/job/row.ts";
 import { applyPatch } from "../../../src/job/transition.ts";
 import { type Answer, fakeClient, instantRuntime, sdkError } from "../../support/fake-client.ts";
 import { NOW, newRow, TIMES, unique } from "../../support/rows.ts";
@@ -29,11 +30,11 @@ describe("B68: an engine that does not return the old item", () => {
     for (const nothing of [undefined, {}]) {
       const { store, asked } = storeOn(({ command }) => {
         if (command === "UpdateItemCommand") throw refused(nothing);
-        return stored ? { Item: encodeRow(stored, 8) } : {};
+        return { Responses: { jobs: stored ? [encodeRow(stored, 8)] : [] } };
       });
       expect(await store.transitionMany([transition])).toEqual([answer]);
-      expect(asked.map(({ command }) => command)).toEqual(["UpdateItemCommand", "GetItemCommand"]);
-      expect(asked[1]?.input).toMatchObject({ ConsistentRead: true });
+      expect(asked.map(({ command }) => command)).toEqual(["UpdateItemCommand", "BatchGetItemCommand"]);
+      expect(asked[1]?.input).toMatchObject({ RequestItems: { jobs: { ConsistentRead: true } } });
     }
   });
 
@@ -49,59 +50,110 @@ describe("B68: an engine that does not return the old item", () => {
     const creation = newRow();
     const { store } = storeOn(({ command }) => {
       if (command === "PutItemCommand") throw refused();
-      return { Item: encodeRow(creation.row, 8) };
+      return { Responses: { jobs: [encodeRow(creation.row, 8)] } };
     });
     expect(await store.createMany([creation])).toEqual([{ kind: "won", row: creation.row }]);
   });
 
   test("a read that fails leaves the answer open", async () => {
     const { store } = storeOn(({ command }) => {
-      throw command === "GetItemCommand" ? sdkError("InternalServerError") : refused();
+      throw command === "BatchGetItemCommand" ? sdkError("InternalServerError") : refused();
     });
     expect((await store.transitionMany([transition]))[0]?.kind).toBe("failed");
   });
 });
 
-describe("one item's trouble", () => {
-  test("is its own answer: throttled, unreachable and refused ones beside one that won", async () => {
-    const rows = Array.from({ length: 4 }, () => newRow().row);
-    const transitions = rows.map((row) => claim({ ...row, mark: undefined }, claiming(), TIMES));
-    const errors = [
-      sdkError("ThrottlingException"),
-      Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }),
-      refused(encodeRow(rows[2] ?? newRow().row, 8)),
-    ];
-    const { store } = storeOn(({ input }) => {
-      const at = transitions.findIndex(({ jobId }) => JSON.stringify(input.Key).includes(jobId));
-      if (errors[at]) throw errors[at];
-      const [row, transition] = [rows[at], transitions[at]];
-      return { Attributes: row && transition && encodeRow(applyPatch(row, transition.patch), 8) };
-    });
+describe("several writes of one call", () => {
+  const rows = Array.from({ length: 4 }, () => newRow().row);
+  const transitions = rows.map((row) => claim({ ...row, mark: undefined }, claiming(), TIMES));
+  const item = (at: number) => encodeRow(rows[at] ?? newRow().row, 8);
+  const after = (at: number) =>
+    encodeRow(applyPatch(rows[at] ?? newRow().row, transitions[at]?.patch ?? { token: "" }), 8);
+
+  test("are one request, and one item's trouble is its own answer", async () => {
+    const { store, asked } = storeOn(() => ({
+      Responses: [
+        { Error: { Code: "ThrottlingError", Message: "slow down" } },
+        { Error: { Code: "TransactionConflict" } },
+        { Error: { Code: "ConditionalCheckFailed", Item: item(2) } },
+        { Item: after(3) },
+      ],
+    }));
     const answers = await store.transitionMany(transitions);
+    expect(asked.map(({ command }) => command)).toEqual(["BatchExecuteStatementCommand"]);
     expect(answers.map(({ kind }) => kind)).toEqual(["failed", "failed", "lost", "won"]);
-    expect(answers[1]).toMatchObject({
-      error: { code: "store-unavailable", message: expect.stringContaining("AWS_ENDPOINT_URL") },
+    expect(answers[0]).toMatchObject({
+      error: { code: "store-unavailable", message: expect.stringMatching(/throttled.*slow down/) },
     });
   });
 
-  test("an answer without the new row is no answer", async () => {
+  test("whose refusals the engine does not explain are looked up in one read", async () => {
+    const { store, asked } = storeOn(({ command }) =>
+      command === "BatchGetItemCommand"
+        ? { Responses: { jobs: [item(0), after(1)] } }
+        : { Responses: transitions.map(() => ({ Error: { Code: "ConditionalCheckFailed" } })) },
+    );
+    const answers = await store.transitionMany(transitions);
+    expect(answers.map(({ kind }) => kind)).toEqual(["lost", "won", "lost", "lost"]);
+    expect(asked.map(({ command }) => command)).toEqual(["BatchExecuteStatementCommand", "BatchGetItemCommand"]);
+  });
+
+  test("of which one meets a row that can't be read: it alone has no answer", async () => {
+    const { tk: _, ...damaged } = item(0);
+    const { store } = storeOn(({ command }) =>
+      command === "BatchGetItemCommand"
+        ? { Responses: { jobs: [damaged, item(1)] } }
+        : { Responses: transitions.map(() => ({ Error: { Code: "ConditionalCheckFailed" } })) },
+    );
+    expect((await store.transitionMany(transitions)).map(({ kind }) => kind)).toEqual([
+      "failed",
+      "lost",
+      "lost",
+      "lost",
+    ]);
+  });
+
+  test("a put over a row whose time is over is made once more, alone and under its own condition", async () => {
+    const creations = [newRow(), newRow()];
+    const [first, second] = creations;
+    const old = {
+      ...first?.row,
+      token: "an older life",
+      state: "succeeded",
+      expiresAtSeconds: Math.floor(NOW / 1_000) - 1,
+    };
+    const { store, asked } = storeOn(({ command }) => {
+      if (command === "BatchExecuteStatementCommand") return { Responses: [{ Error: { Code: "DuplicateItem" } }, {}] };
+      return command === "BatchGetItemCommand"
+        ? { Responses: { jobs: [encodeRow({ ...newRow().row, ...old } as JobRow, 8)] } }
+        : {};
+    });
+    expect(await store.createMany(creations)).toEqual([
+      { kind: "won", row: first?.row },
+      { kind: "won", row: second?.row },
+    ]);
+    expect(asked.map(({ command }) => command)).toEqual([
+      "BatchExecuteStatementCommand",
+      "BatchGetItemCommand",
+      "PutItemCommand",
+    ]);
+    expect(asked[2]?.input.ConditionExpression).toContain("OR");
+  });
+
+  test("an owner's write asks for nothing back: the answer is the row as it knew it, and what it wrote", async () => {
     const { row } = newRow();
-    const { store } = storeOn(() => ({}));
-    const [answer] = await store.transitionMany([succeed(row, undefined, NOW, TIMES)]);
-    expect(answer?.kind).toBe("failed");
+    const { store, asked } = storeOn(() => ({}));
+    const transition = succeed(row, undefined, NOW, TIMES);
+    expect(await store.transitionMany([transition])).toEqual([{ kind: "won", row: applyPatch(row, transition.patch) }]);
+    expect(asked[0]?.input.ReturnValues).toBeUndefined();
   });
 
-  test("no more than ten writes are open at once, and every one is made", async () => {
-    let [open, most] = [0, 0];
-    const { store, asked } = storeOn(async () => {
-      open += 1;
-      most = Math.max(most, open);
-      await new Promise((resolve) => setImmediate(resolve));
-      open -= 1;
-      return {};
-    });
-    await store.createMany(Array.from({ length: 45 }, () => newRow()));
-    expect([asked.length, most]).toEqual([45, 10]);
+  test("a claim whose row does not come back is looked up", async () => {
+    const { store, asked } = storeOn(({ command }) =>
+      command === "BatchGetItemCommand" ? { Responses: { jobs: [after(0)] } } : {},
+    );
+    expect((await store.transitionMany(transitions.slice(0, 1)))[0]?.kind).toBe("won");
+    expect(asked).toHaveLength(2);
   });
 });
 
