@@ -28,11 +28,21 @@ export default defineConfig({
           testTimeout: 30_000,
           // Nothing here shares state through modules; a worker a file would cost more than the tests.
           isolate: false,
+          // Two halves of the time on the two cores of a small machine; the others need both for an engine.
+          maxWorkers: 2,
+          sequence: { groupOrder: 0 },
         },
       },
       {
         extends: true,
-        test: { name: "cdk", include: ["test/cdk/**/*.test.ts"], testTimeout: 120_000, hookTimeout: 120_000 },
+        test: {
+          name: "cdk",
+          include: ["test/cdk/**/*.test.ts"],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+        },
       },
       {
         extends: true,
@@ -42,6 +52,8 @@ export default defineConfig({
           globalSetup: ["test/support/aws-engine.ts"],
           testTimeout: 240_000,
           hookTimeout: 240_000,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
         },
       },
     ],
