@@ -29,18 +29,18 @@ beforeAll(() => {
   folder = join(directory, ...assets);
 }, 120_000);
 
-it("the built file starts in plain Node with its SDK client and its CommonJS dependency inside", async () => {
+it("B60 the built file starts in plain Node with its SDK client and its CommonJS dependency inside", async () => {
   expect(await load(join(folder, "index.mjs"))).toEqual({ sdk: "function", hostname: expect.any(String) });
 });
 
-it("without the banner the same file dies at init", async () => {
+it("B60 without the banner the same file dies at init", async () => {
   const text = await readFile(join(folder, "index.mjs"), "utf8");
   const bare = join(folder, "bare.mjs");
   await writeFile(bare, text.slice(text.indexOf("\n") + 1));
   await expect(load(bare)).rejects.toThrow('Dynamic require of "node:os" is not supported');
 });
 
-it("the source map is a file of its own, without the sources", async () => {
+it("B60 the source map is a file of its own, without the sources", async () => {
   const map = await readFile(join(folder, "index.mjs.map"), "utf8");
   expect(JSON.parse(map)).not.toHaveProperty("sourcesContent");
   const { size } = await stat(join(folder, "index.mjs"));

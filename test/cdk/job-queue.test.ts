@@ -10,7 +10,7 @@ describe("JobQueue from an entry alone", () => {
   const jobs = new JobQueue(stack, "Default", { consumer: { entry: ENTRY } });
   const template = Template.fromStack(stack);
 
-  it("maps the queue to its consumer with partial failures and a maximum concurrency", () => {
+  it("B33 B42 maps the queue to its consumer with partial failures, a maximum concurrency and no filter", () => {
     template.hasResourceProperties("AWS::Lambda::EventSourceMapping", {
       EventSourceArn: stack.resolve(jobs.queue.queueArn),
       FunctionName: stack.resolve(jobs.consumer.functionName),
@@ -22,7 +22,7 @@ describe("JobQueue from an entry alone", () => {
     });
   });
 
-  it("derives the visibility from the timeout, redrives after 10 receives, keeps for 4 and 14 days", () => {
+  it("B32 B43 B55 derives the visibility from the timeout, redrives after 10 receives, keeps for 4 and 14 days", () => {
     const dead = resourceOf(stack, jobs.deadLetterQueue);
     expect(resourceOf(stack, jobs.queue)).toMatchObject({
       DeletionPolicy: "Retain",
@@ -57,7 +57,7 @@ describe("JobQueue from an entry alone", () => {
     });
   });
 
-  it("builds the consumer for Node 24 on arm64, lets waits loop and reserves no concurrency", () => {
+  it("B30 B31 builds the consumer for Node 24 on arm64, lets waits loop and reserves no concurrency", () => {
     template.hasResourceProperties("AWS::Lambda::Function", {
       Runtime: "nodejs24.x",
       Architectures: ["arm64"],

@@ -137,7 +137,7 @@ it("a grant for its own queue changes nothing for a consumer", () => {
   expect(resourcesOf(stack)).toEqual(resourcesOf(twin));
 });
 
-describe("a key of yours", () => {
+describe("B58 a key of yours", () => {
   const stack = testStack();
   const encryptionKey = new Key(stack, "Key");
   const { queue, reconciler, api } = wholeSystem(stack, {}, { encryptionKey });

@@ -12,7 +12,7 @@ const anyWarning = Match.stringLikeRegexp("");
 /** Each refused combination (consumer's timeout 180 s), and beside it the nearest one that is taken. */
 const REFUSED: [name: string, refused: Partial<JobQueueProps>, text: string, taken: Partial<JobQueueProps>][] = [
   [
-    "visibility below the timeout",
+    "B55 visibility below the timeout",
     { visibilityTimeout: seconds(60) },
     "visibilityTimeout is 60 s, below the consumer's timeout of 180 s: leave it out (then it is 1080 s) or set at least 180 s",
     { visibilityTimeout: seconds(180) },
@@ -24,26 +24,26 @@ const REFUSED: [name: string, refused: Partial<JobQueueProps>, text: string, tak
     { visibilityTimeout: hours(12) },
   ],
   [
-    "few receives",
+    "B30 few receives",
     { maxReceiveCount: 4 },
     "maxReceiveCount is 4, not a whole number from 5 to 1000: leave it out (10)",
     { maxReceiveCount: 5 },
   ],
   [
-    "one at a time",
+    "B56 one at a time",
     { maxConcurrency: 1 },
     "maxConcurrency is 1, not a whole number from 2 to 1000: Lambda's limits; for one job at a time give the contract a lock",
     { maxConcurrency: 2 },
   ],
   ["more than 1000 at a time", { maxConcurrency: 1001 }, "maxConcurrency is 1001", { maxConcurrency: 1000 }],
   [
-    "a large batch without a window",
+    "B56 a large batch without a window",
     { batchSize: 11 },
     "batchSize is 11 without a batchingWindow: set batchingWindow to at least 1 s or batchSize to at most 10",
     { batchSize: 11, batchingWindow: seconds(1) },
   ],
   [
-    "a large batch with a window of none",
+    "B56 a large batch with a window of none",
     { batchSize: 11, batchingWindow: seconds(0) },
     "batchSize is 11 without a batchingWindow",
     { batchSize: 10, batchingWindow: seconds(0) },
@@ -61,7 +61,7 @@ const REFUSED: [name: string, refused: Partial<JobQueueProps>, text: string, tak
     { batchingWindow: minutes(5) },
   ],
   [
-    "a DLQ that keeps no longer than the queue",
+    "B43 a DLQ that keeps no longer than the queue",
     { retention: days(7), deadLetterRetention: days(7) },
     "deadLetterRetention is 604800 s, not above retention 604800 s: leave deadLetterRetention out (14 days) and lower retention",
     { retention: days(7), deadLetterRetention: days(8) },
@@ -83,7 +83,7 @@ describe("JobQueue refuses at synth", () => {
     expect(plainQueue(testStack(), taken, seconds(180))).toBeInstanceOf(JobQueue);
   });
 
-  it("rows that go before their messages", () => {
+  it("B45 rows that go before their messages", () => {
     const tables = testStack();
     const short = new JobTable(tables, "Short", { retentionDays: 17 });
     const enough = new JobTable(tables, "Enough", { retentionDays: 18 });
@@ -107,7 +107,7 @@ describe("JobQueue refuses at synth", () => {
     expect(make(128)).toBeInstanceOf(JobQueue);
   });
 
-  it("AWS's own key for SQS, whose policy lets no service send", () => {
+  it("B58 AWS's own key for SQS, whose policy lets no service send", () => {
     const stack = testStack();
     const encryptionKey = Alias.fromAliasName(stack, "Managed", "alias/aws/sqs");
     expect(() => plainQueue(stack, { encryptionKey })).toThrow(
@@ -137,7 +137,7 @@ describe("JobQueue warns", () => {
       .map(({ entry }) => String(entry.data));
   };
 
-  it("of a visibility below 6 x the timeout, and not of 6 x", () => {
+  it("B55 of a visibility below 6 x the timeout, and not of 6 x", () => {
     const of = (visibilityTimeout: Duration) => warnings((stack) => plainQueue(stack, { visibilityTimeout }));
     expect(of(seconds(359))).toEqual([
       expect.stringContaining(
@@ -147,7 +147,7 @@ describe("JobQueue warns", () => {
     expect(of(seconds(360))).toEqual([]);
   });
 
-  it("of a reservation below the concurrency, and not of an equal one", () => {
+  it("B30 of a reservation below the concurrency, and not of an equal one", () => {
     const of = (reservedConcurrentExecutions: number) =>
       warnings((stack) => {
         const consumer = {
@@ -163,7 +163,7 @@ describe("JobQueue warns", () => {
     expect(of(10)).toEqual([]);
   });
 
-  it("of a token, which it compares with nothing", () => {
+  it("B55 of a token, which it compares with nothing", () => {
     const withTokens = (stack: Stack) => {
       const token = new CfnParameter(stack, "Number", { type: "Number" }).valueAsNumber;
       return plainQueue(stack, { maxConcurrency: token, visibilityTimeout: seconds(token) });
@@ -180,7 +180,7 @@ describe("JobQueue warns", () => {
   });
 });
 
-it("a visibility can't be derived from a timeout that is a token", () => {
+it("B55 a visibility can't be derived from a timeout that is a token", () => {
   const timeout = () => seconds(Token.asNumber({ Ref: "Timeout" }));
   expect(() => plainQueue(testStack(), {}, timeout())).toThrow(
     "visibilityTimeout can't be derived from consumer.timeout, which is a token: set visibilityTimeout to 6 times the timeout.",

@@ -7,7 +7,7 @@ import { nagFindings } from "./fixtures/nag.ts";
 import { plainQueue, testStack, wholeSystem } from "./fixtures/stacks.ts";
 
 describe("cdk-nag AwsSolutions", () => {
-  it("finds nothing in a whole system, and nothing is suppressed", () => {
+  it("B62 finds nothing in a whole system, and nothing is suppressed", () => {
     const stack = testStack();
     wholeSystem(stack);
     expect(nagFindings(stack)).toEqual([]);
@@ -21,7 +21,7 @@ describe("cdk-nag AwsSolutions", () => {
     expect(nagFindings(stack)).toEqual([]);
   });
 
-  it("looks at every resource: planted faults are found, and a suppression covers one finding of one resource", () => {
+  it("B62 looks at every resource: planted faults are found, and a suppression covers one finding of one resource", () => {
     const stack = testStack();
     const { consumer } = plainQueue(stack);
     new Queue(stack, "Open", { enforceSSL: true });

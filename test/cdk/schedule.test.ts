@@ -45,7 +45,7 @@ describe("JobSchedule", () => {
     });
   });
 
-  it("is in UTC where nothing else is said", () => {
+  it("B54 is in UTC where nothing else is said", () => {
     const other = testStack();
     const { properties: hourly } = scheduleOf(
       other,
@@ -101,7 +101,7 @@ describe("JobSchedule", () => {
     );
   });
 
-  it("gives cdk-nag nothing to find, its dead letters included", () => {
+  it("B62 gives cdk-nag nothing to find, its dead letters included", () => {
     expect(nagFindings(stack)).toEqual([]);
   });
 
@@ -120,7 +120,7 @@ describe("JobSchedule", () => {
     });
   });
 
-  it("may use the queue's key", () => {
+  it("B58 may use the queue's key", () => {
     const other = testStack();
     const encryptionKey = new Key(other, "Key");
     const made = make({ queue: plainQueue(other, { encryptionKey }) }, other);

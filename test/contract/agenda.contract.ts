@@ -79,7 +79,7 @@ export function agendaContract(storeOf: () => JobStore): void {
       await expectListed(storeOf(), { queue: other }, [theirs]);
     });
 
-    test("a finished row leaves it", async () => {
+    test("B51 a finished row leaves it", async () => {
       const queue = unique("q");
       const running = await given.running(storeOf(), { queue });
       await expectListed(storeOf(), { queue }, [running]);

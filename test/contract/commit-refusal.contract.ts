@@ -85,7 +85,7 @@ export function commitRefusalContract(under: () => CommitUnderTest): void {
       expect(await stored(done.row.jobId)).toEqual(child.row);
     });
 
-    test("of several obstacles the one that ends the most is told: row or lock, then items, then children", async () => {
+    test("B68 B21 of several obstacles the one that ends the most is told: row or lock, then items, then children", async () => {
       const made = await scene(under());
       await under().store.createMany([made.child]);
       const items = [under().increment(made.counter, 0)];

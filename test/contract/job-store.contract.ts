@@ -54,7 +54,7 @@ export function jobStoreContract(name: string, makeStore: () => Promise<StoreUnd
         expect(await stored(before.jobId)).toEqual(before);
       });
 
-      test("makes no row where none is", async () => {
+      test("B68 makes no row where none is", async () => {
         const absent = { ...(await from(store())), jobId: newRow().row.jobId };
         expect(await answer(edge(absent))).toEqual({ kind: "lost", stored: undefined });
         expect(await stored(absent.jobId)).toBeUndefined();

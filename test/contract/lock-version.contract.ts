@@ -14,7 +14,7 @@ export function lockVersionContract(locks: () => LockStore): void {
     return lockId;
   };
 
-  describe("I6, B26: versions never go back", () => {
+  describe("B26 I6 versions never go back", () => {
     test.each([
       ["older", 9, 8, { kind: "superseded", by: 9 }],
       ["the same, which is a retry", 9, 9, { kind: "acquired", fence: expect.any(Number) }],

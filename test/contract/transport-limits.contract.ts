@@ -58,7 +58,7 @@ export function transportLimitsContract(name: string, makeTransport: () => Promi
     });
     afterAll(() => Promise.all(closing.map((close) => close())));
 
-    test("each of what SQS never takes is refused by itself, and the neighbours of all of them arrive", async () => {
+    test("B66 B02 each of what SQS never takes is refused by itself, and the neighbours of all of them arrive", async () => {
       const wrong = REFUSED.map(([, message]) => message);
       const answers = await send(wrong.flatMap((message) => [message, {}]));
       const told = REFUSED.map(([what], at) => [what, answers[2 * at]?.kind, answers[2 * at + 1]?.kind]);
@@ -66,7 +66,7 @@ export function transportLimitsContract(name: string, makeTransport: () => Promi
       expect(await arrived(REFUSED.length)).toEqual(REFUSED.map(() => "{}"));
     });
 
-    test("what is just within each limit arrives as it was sent", async () => {
+    test("B66 what is just within each limit arrives as it was sent", async () => {
       const answers = await send(TAKEN.map(([, message]) => message));
       expect(TAKEN.map(([what], at) => [what, answers[at]?.kind])).toEqual(TAKEN.map(([what]) => [what, "sent"]));
       expect(await arrived(TAKEN.length)).toEqual(TAKEN.map(([, message]) => plain(message).body).sort());

@@ -89,7 +89,7 @@ describe("an error of the whole call", () => {
     "BatchRequestTooLong",
     "AWS.SimpleQueueService.BatchRequestTooLong",
     "SomethingNew",
-  ])("%s: each message is judged alone, and the innocent are sent", async (name) => {
+  ])("B02 B04 %s: each message is judged alone, and the innocent are sent", async (name) => {
     const { transport, asked } = transportOn(poisoned(name));
     const answers = await transport.sendMany(JOBS, messages(13));
     expect(answers.map(({ kind }) => kind)).toEqual(

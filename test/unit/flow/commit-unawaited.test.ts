@@ -17,7 +17,7 @@ function world(run: (context: JobContext, write: MemoryItem, refuse: MemoryItem)
   return { ...w, domain };
 }
 
-test("a second call that is refused does not end the wait for the first", async () => {
+test("B40 a second call that is refused does not end the wait for the first", async () => {
   const w = world((context, write) => {
     void context.commit([write]).catch(() => {});
     void context.commit([write]).catch(() => {});
@@ -33,7 +33,7 @@ test("a second call that is refused does not end the wait for the first", async 
   expect(w.row(jobId).result).toBeUndefined();
 });
 
-test("a commit that nobody waited for and that was refused is no success", async () => {
+test("B40 a commit that nobody waited for and that was refused is no success", async () => {
   const w = world((context, _, refuse) => {
     void context.commit([refuse]);
     return "returned";

@@ -302,7 +302,7 @@ describe("children", () => {
     expect(w.store.rows().find(({ envelope }) => envelope.jobType === child.type)?.envelope.hops).toBe(1);
   });
 
-  test("a chain that has no end ends after a hundred hops", async () => {
+  test("B31 a chain that has no end ends after a hundred hops", async () => {
     let runs = 0;
     const w = createWorld([
       handle(child, async ({ n }, context) => {

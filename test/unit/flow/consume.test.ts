@@ -77,7 +77,7 @@ describe("the main path", () => {
 });
 
 describe("outcomes", () => {
-  test("a failing job waits 10 s, 30 s, 2 min, 5 min, 15 min as fresh copies, then is buried with its history", async () => {
+  test("B31 a failing job waits 10 s, 30 s, 2 min, 5 min, 15 min as fresh copies, then is buried with its history", async () => {
     const w = world({
       a: () => {
         throw new Error("no luck");
@@ -192,7 +192,7 @@ describe("messages of other services", () => {
     expect(w.store.rows()).toEqual([]);
   });
 
-  test("a message that claims to be ours and has no row is an orphan and never runs (B52)", async () => {
+  test("B52 a message that claims to be ours and has no row is an orphan and never runs", async () => {
     const w = world();
     await w.sendRaw(foreign("a"), { "antrean-row": "1.abc" });
     await w.settle();
@@ -225,7 +225,7 @@ describe("messages of other services", () => {
   });
 });
 
-describe("rolling deploys (B06)", () => {
+describe("B06 rolling deploys", () => {
   test.each([
     ["an unknown type", { jobType: "test.unheard_of" }],
     ["an unknown version", { schemaVersion: 9 }],

@@ -106,7 +106,7 @@ describe("a store that stumbles", () => {
 });
 
 describe("I2: a stale owner", () => {
-  test("whose lease was taken over changes nothing, says lease-lost and leaves its message", async () => {
+  test("B22 whose lease was taken over changes nothing, says lease-lost and leaves its message", async () => {
     const w = world(() => `run ${w.runs.length}`);
     const { jobId } = await w.enqueue(job, { id: "slow" });
     let thaw = () => {};

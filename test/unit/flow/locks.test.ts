@@ -61,7 +61,7 @@ const orders = [
 
 describe("I6: versions never go back", () => {
   test.each(orders)(
-    "C10 three updates delivered as %i, %i, %i, an invocation each: never a step back",
+    "B26 C10 three updates delivered as %i, %i, %i, an invocation each: never a step back",
     async (...order) => {
       const w = world();
       for (const version of order) {
@@ -76,7 +76,7 @@ describe("I6: versions never go back", () => {
     },
   );
 
-  test("in one batch the newest runs and the older are skipped, each with its reason", async () => {
+  test("B26 in one batch the newest runs and the older are skipped, each with its reason", async () => {
     const w = world();
     for (const version of [1, 3, 2]) await w.enqueue(sync, { id: "e", version });
     await w.deliver();
@@ -165,7 +165,7 @@ describe("I5: locks exclude, fences rise", () => {
 });
 
 describe("an owner that dies or stalls", () => {
-  test("C8 its expired lock is taken over: its row is broken first, then the lock is replaced", async () => {
+  test("B22 C8 its expired lock is taken over: its row is broken first, then the lock is replaced", async () => {
     const w = world();
     const { jobId: first } = await w.enqueue(sync, { id: "e", version: 1 });
     let thaw = () => {};

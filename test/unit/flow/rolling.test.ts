@@ -37,7 +37,7 @@ function world() {
   };
 }
 
-describe("a rolling deploy from version 1 to 2 on one queue (P5, B06)", () => {
+describe("B06 P5 a rolling deploy from version 1 to 2 on one queue", () => {
   test("consumers first: the new one reads what the old producer sends, with the default", async () => {
     const w = world();
     w.deploy("new");

@@ -31,7 +31,7 @@ function world() {
 }
 
 describe("a slot of a recurring job", () => {
-  test("runs once, though Scheduler sends it twice, two seconds apart", async () => {
+  test("B53 runs once, though Scheduler sends it twice, two seconds apart", async () => {
     const w = world();
     const slot = w.runtime.now();
     await w.fire(slot);
@@ -42,7 +42,7 @@ describe("a slot of a recurring job", () => {
     expect(w.deadLetters()).toEqual([]);
   });
 
-  test("runs once, though its second delivery comes after it has succeeded", async () => {
+  test("B53 runs once, though its second delivery comes after it has succeeded", async () => {
     const w = world();
     const slot = w.runtime.now();
     await w.fire(slot);
@@ -53,7 +53,7 @@ describe("a slot of a recurring job", () => {
     expect(w.eventsOf("already-done")).toHaveLength(1);
   });
 
-  test("is another job than the next slot, than another schedule's and than another tenant's", async () => {
+  test("B53 is another job than the next slot, than another schedule's and than another tenant's", async () => {
     const w = world();
     const slot = w.runtime.now();
     await w.fire(slot);

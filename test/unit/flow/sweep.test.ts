@@ -91,7 +91,7 @@ describe("R5: what the sweep does with a row", () => {
 });
 
 describe("I1: nothing accepted is lost", () => {
-  test("a job whose send failed is on the agenda at once and runs after the next sweep", async () => {
+  test("B48 a job whose send failed is on the agenda at once and runs after the next sweep", async () => {
     const w = world();
     withSends(w, async (_, messages) => messages.map(() => ({ kind: "failed", error: new Error("no answer") })));
     const receipt = await w.enqueue(job, { id: "a" });
@@ -103,7 +103,7 @@ describe("I1: nothing accepted is lost", () => {
     expect(w.runs).toEqual(["a"]);
   });
 
-  test("a message that is lost again and again is sent again, ever more rarely, and never given up", async () => {
+  test("B43 a message that is lost again and again is sent again, ever more rarely, and never given up", async () => {
     const w = world();
     const { jobId } = await w.enqueue(job, { id: "a" });
     const gapsMin: number[] = [];
@@ -231,7 +231,7 @@ describe("I10: the sweep is bounded, fair and safe", () => {
     expect(await w.sweep()).toMatchObject({ sent: 1 });
   });
 
-  test("a partition that can't be read does not keep the others from being swept", async () => {
+  test("B51 B61 a partition that can't be read does not keep the others from being swept", async () => {
     const w = world();
     for (let n = 0; n < 40; n++) await w.enqueue(job, { id: `j-${n}` });
     await loseMessages(w);

@@ -132,7 +132,7 @@ describe("C11: uncertain outcomes", () => {
     throw new HttpError(new Response(null, { status: 502 }));
   };
 
-  test("retry is the default: the same idempotency key goes to the provider again", async () => {
+  test("B12 retry is the default: the same idempotency key goes to the provider again", async () => {
     const keys: string[] = [];
     const w = world((_, { idempotencyKey }) => {
       keys.push(idempotencyKey);
@@ -144,7 +144,7 @@ describe("C11: uncertain outcomes", () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  test("park: an effect that may have happened is not repeated", async () => {
+  test("B12 park: an effect that may have happened is not repeated", async () => {
     const w = world(answerLost, { onUncertain: "park" });
     const { jobId } = await w.enqueue(job, { id: "a" });
     await w.settle();
@@ -152,7 +152,7 @@ describe("C11: uncertain outcomes", () => {
     expect(w.row(jobId)).toMatchObject({ state: "dead", reason: "uncertain", attempt: 1 });
   });
 
-  test("park: neither after the worker died in it (B12)", async () => {
+  test("B12 park: neither after the worker died in it", async () => {
     const dying = { dead: false };
     const w = world(
       () => {

@@ -142,7 +142,7 @@ describe("the heartbeat", () => {
     expect(w.messages()).toHaveLength(1);
   });
 
-  test("while it was stopped another worker did it; what the first one comes to changes nothing", async () => {
+  test("B25 while it was stopped another worker did it; what the first one comes to changes nothing", async () => {
     const w = longJobWorld();
     const { jobId, worker, finish } = await w.started();
     worker.freeze();

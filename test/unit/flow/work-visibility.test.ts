@@ -6,7 +6,7 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 describe("twelve hours", () => {
-  test("before SQS's limit a fresh copy takes the message's place, and the job runs on", async () => {
+  test("B28 before SQS's limit a fresh copy takes the message's place, and the job runs on", async () => {
     const w = longJobWorld();
     const { jobId, finish } = await w.started({ concurrency: 1 });
     const [original] = w.messages();

@@ -49,7 +49,7 @@ it("hides the tenant's name in a group that SQS takes", () => {
   expect(tenantGroupOf("tenant-42")).not.toBe(tenantGroupOf("tenant-43"));
 });
 
-it("gives each of 8 shards about its eighth of 8,000 jobs", () => {
+it("B51 gives each of 8 shards about its eighth of 8,000 jobs", () => {
   const counts = Array.from({ length: 8 }, () => 0);
   for (let n = 0; n < 8_000; n++) {
     const shard = shardOf(jobIdOf({ ...identity, key: `key-${n}` }), 8);

@@ -129,7 +129,7 @@ describe("a store that does not answer", () => {
     store: { ...parts.store, createMany: async (all) => all.map(() => ({ kind: "failed", error: new Error("down") })) },
   });
 
-  it("is store-unavailable with its cause, after four tries, and nothing is sent", async () => {
+  it("B52 is store-unavailable with its cause, after four tries, and nothing is sent", async () => {
     const parts = producerParts();
     const work = parts.runtime.drive(enqueue(request("evt-1"), silent(parts)));
     await expect(work).rejects.toEqual(
