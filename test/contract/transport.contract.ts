@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { decodeEnvelope } from "../../src/job/envelope.ts";
 import { MAX_MESSAGE_BYTES } from "../../src/job/limits.ts";
 import {
   deadLetterOf,
@@ -64,6 +65,19 @@ export function transportContract(name: string, makeTransport: () => Promise<Tra
       await under.transport.sendMany(jobs(), [message]);
       const [arrived] = await received("jobs", 1);
       expect([arrived?.body, arrived?.attributes]).toEqual([message.body, message.attributes]);
+    });
+
+    test("B02: a job whose payload holds what SQS refuses is sent like its neighbours, and comes back as it was", async () => {
+      const notes = ["ab\uFFFFcd", "\uFFFE", "\0\u001f", "\uD83D", "🚲", "plain"];
+      const messages = notes.map((note) => messageOf(newRow({ payload: { note, [note]: 1 } }).row, 0));
+      const answers = await under.transport.sendMany(jobs(), messages);
+      expect(answers.map(({ kind }) => kind)).toEqual(notes.map(() => "sent"));
+      const payloads = (await received("jobs", notes.length)).map(({ body }) => {
+        const decoded = decodeEnvelope(body);
+        return decoded.ok && decoded.envelope.payload;
+      });
+      expect(payloads).toHaveLength(notes.length);
+      expect(payloads).toEqual(expect.arrayContaining(notes.map((note) => ({ note, [note]: 1 }))));
     });
 
     test("B03: small messages whose batch would be too large arrive all the same", async () => {

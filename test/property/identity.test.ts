@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { jobIdOf, payloadHashOf, sameIdentity, shardOf } from "../../src/job/identity.ts";
 import { canonicalJson } from "../../src/job/json.ts";
+import { lockIdOf } from "../../src/job/lock.ts";
 import { anyJson } from "./arbitraries.ts";
 
 /** Few characters, the ones that separators are made of, so that unlucky joins are common. */
@@ -32,6 +33,16 @@ it("B15 moving characters from one part to the next is another job", () => {
         key: joined.slice(to).join(""),
       };
       expect(jobIdOf(a) === jobIdOf(b)).toBe(sameIdentity(a, b));
+    }),
+  );
+});
+
+it("B15 no two pairs of tenant and lock key share a lock, wherever they are cut", () => {
+  fc.assert(
+    fc.property(part, part, fc.nat(8), (tenantId, lockKey, cut) => {
+      const joined = [...`${tenantId}${lockKey}`];
+      const other = [joined.slice(0, cut).join(""), joined.slice(cut).join("")] as const;
+      expect(lockIdOf(...other) === lockIdOf(tenantId, lockKey)).toBe(other[0] === tenantId);
     }),
   );
 });

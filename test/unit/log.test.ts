@@ -95,13 +95,13 @@ describe("one line an event", () => {
   });
 });
 
-describe("B72", () => {
-  it("no payload, key, result, body, token or history is ever in a line", () => {
+describe("what a line holds", () => {
+  it("B72 no payload, key, result, body, token or history is ever in a line", () => {
     const written = JSON.stringify(emit(...EVENTS.map(([, event]) => event)));
     expect(written).not.toMatch(/PAYLOAD|IDEMPOTENCY-KEY|RESULT|RAW-BODY|TOKEN|HISTORY/);
   });
 
-  it("nothing leaks from one event to the next", () => {
+  it("B72 nothing leaks from one event to the next", () => {
     emit(
       { type: "retried", job, attempt: 3, delayMs: 5, errorClass: "transient", error: "HttpError: HTTP 503" },
       { type: "batch", records: 1, left: 0, durationMs: 5 },
@@ -116,7 +116,7 @@ describe("B72", () => {
     }
   });
 
-  it("nor from one log to another in the same process", () => {
+  it("B72 nor from one log to another in the same process", () => {
     emit({ type: "busy", job });
     createLogEvents("another", "worker-2").emit({ type: "batch", records: 1, left: 0, durationMs: 5 });
     expect(lines[1]).toMatchObject({ service: "another", worker_id: "worker-2" });

@@ -122,6 +122,19 @@ describe("B21: why a transaction was cancelled", () => {
     expect((await answerTo(error, undefined, bare)).answer).toEqual({ kind: "refused", entries: [1] });
   });
 
+  test.each(["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded", "InternalServerError"])(
+    "%s in any place beside any failed condition: later, and no word about the job",
+    async (Code) => {
+      const places = Object.keys(at) as (keyof typeof at)[];
+      for (const place of places) {
+        for (const beside of places.filter((one) => one !== place)) {
+          const failed = beside === "row" ? withItem(other) : FAILED;
+          expect((await answerTo(cancelled({ [place]: { Code }, [beside]: failed }))).answer.kind).toBe("later");
+        }
+      }
+    },
+  );
+
   test.each([
     ["contention on the row", { row: { Code: "TransactionConflict" } }],
     ["contention on an item", { item: { Code: "TransactionConflict" } }],

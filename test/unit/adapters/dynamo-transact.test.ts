@@ -43,6 +43,22 @@ describe("B21: why a transaction was cancelled", () => {
     expect(read(cancelled(FAILED, NONE))).toEqual({ kind: "refused", entries: [0] });
   });
 
+  const NO_ANSWER = [
+    ...["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded", "RequestLimitExceeded"],
+    ...["InternalServerError", "ItemCollectionSizeLimitExceeded", "ValidationError", "AccessDenied", "SomethingNew"],
+  ];
+  test.each(NO_ANSWER)("B21 %s in any place is no answer about a condition, whatever fails beside it", (code) => {
+    for (const beside of [NONE, FAILED, { ...FAILED, Item: other }, {}]) {
+      for (const reasons of [
+        [{ Code: code }, beside],
+        [beside, { Code: code }],
+        [FAILED, beside, { Code: code }],
+      ]) {
+        expect(["later", "error"]).toContain(read(cancelled(...reasons)).kind);
+      }
+    }
+  });
+
   test.each([
     ["contention", cancelled(NONE, { Code: "TransactionConflict" })],
     ["contention on the caller's entry", cancelled({ Code: "TransactionConflict" }, NONE)],

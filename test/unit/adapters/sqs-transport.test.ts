@@ -132,6 +132,32 @@ describe("an error of the whole call", () => {
   });
 });
 
+describe("B03: what a batch weighs", () => {
+  const KIB = 1024;
+  const attribute = (bytes: number) => ({ n: { type: "String", value: "v".repeat(bytes - "nString".length) } });
+  const weighing = (bytes: number, attributes = {}): OutgoingMessage => ({
+    body: "x".repeat(bytes),
+    attributes,
+    delaySeconds: 0,
+  });
+  const taking = () => transportOn(({ input }) => ({ Successful: sent(entries(input)) }));
+
+  test("six of 190 KiB are two calls, and one that only its attribute takes over the limit is refused without any", async () => {
+    const { transport, asked } = taking();
+    const over = weighing(KIB * KIB - 20, attribute(40));
+    const answers = await transport.sendMany(JOBS, [...Array(6).fill(weighing(190 * KIB)), over]);
+    expect(answers.map(({ kind }) => kind)).toEqual([...Array(6).fill("sent"), "refused"]);
+    expect(asked.map(({ input }) => bodies(input).length)).toEqual([5, 1]);
+  });
+
+  test("two whose bodies fit one call, and their attributes don't, are two calls", async () => {
+    const { transport, asked } = taking();
+    await transport.sendMany(JOBS, Array(2).fill(weighing(500 * KIB, attribute(12 * KIB))));
+    await transport.sendMany(JOBS, Array(2).fill(weighing(500 * KIB, attribute(12 * KIB + 1))));
+    expect(asked.map(({ input }) => bodies(input).length)).toEqual([2, 1, 1]);
+  });
+});
+
 test("an entry carries delay, group, text and binary attributes, and the lane's own URL", async () => {
   const { transport, asked } = transportOn(({ input }) => ({ Successful: sent(entries(input)) }));
   const attributes = { mark: { type: "String", value: "1.w" }, raw: { type: "Binary.png", value: "AAECAw==" } };

@@ -207,7 +207,7 @@ describe("B45 replay: filtered, dry first, rate-limited, resumable", () => {
     expect(await w.replay({ cursor })).toMatchObject({ replayed: 3 });
   });
 
-  test("a cause that is not cured: after the fifth replay it is quarantined and stays", async () => {
+  test("B45 a cause that is not cured: after the fifth replay it is quarantined and stays", async () => {
     const w = world();
     const [jobId = ""] = await bury(w, ["gone-1"]);
     for (let n = 0; n < 5; n++) {
@@ -326,7 +326,7 @@ describe("counts tell the truth about partial failure", () => {
     expect(first.replayed + second.replayed).toBe(40);
   });
 
-  test("I3 B49: the index still names a job that has succeeded since; it is left alone", async () => {
+  test("B49 I3 the index still names a job that has succeeded since; it is left alone", async () => {
     const w = world();
     const [jobId = ""] = await bury(w, ["gone-1"]);
     w.state.ill = false;
@@ -338,7 +338,7 @@ describe("counts tell the truth about partial failure", () => {
     expect(w.row(jobId)).toEqual(before);
   });
 
-  test("a dead row that is past its retention counts as absent, though DynamoDB has not deleted it yet (B16)", async () => {
+  test("B16 a dead row that is past its retention counts as absent, though DynamoDB has not deleted it yet", async () => {
     const w = world();
     await bury(w, ["gone-1"]);
     await w.runtime.advance(31 * DAY);
@@ -556,7 +556,7 @@ describe("a message that returns from the DLQ", () => {
 });
 
 describe("I11: replay keeps identity", () => {
-  test("the key for the provider is the same, so an effect that is recorded there is not repeated", async () => {
+  test("B45 the key for the provider is the same, so an effect that is recorded there is not repeated", async () => {
     const charged = new Map<string, number>();
     const seen: string[] = [];
     const w = world((_, { idempotencyKey, attempt, signal }) => {

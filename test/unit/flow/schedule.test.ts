@@ -65,6 +65,22 @@ describe("a slot of a recurring job", () => {
     expect(w.store.rows().map(({ state }) => state)).toEqual(Array(4).fill("succeeded"));
   });
 
+  test("B54 02:30 that comes twice, and 02:30 that never comes: slots are named in UTC, so none is taken for another", async () => {
+    const w = world();
+    const [doubled, skipped] = ["2030-10-27", "2030-03-31"];
+    // Berlin sets its clocks back at 01:00 UTC: 02:30 is 00:30 UTC, and then 01:30 UTC once more.
+    const back = [`${doubled}T00:30:00Z`, `${doubled}T01:30:00Z`];
+    // And forward: after 01:59 comes 03:00. A schedule of each hour's half misses none in UTC.
+    const forward = [`${skipped}T00:30:00Z`, `${skipped}T01:30:00Z`];
+    for (const slot of [...forward, ...back]) {
+      await w.runtime.advance(Date.parse(slot) - w.runtime.now());
+      await w.fire(Date.parse(slot));
+      await w.fire(Date.parse(slot));
+      while ((await w.deliver()) > 0);
+    }
+    expect(w.runs).toEqual([...forward, ...back]);
+  });
+
   test("that comes late is measured by the contract's deadline from the slot's time", async () => {
     const w = world();
     await w.fire(w.runtime.now() - 3_600_001);

@@ -69,7 +69,7 @@ describe("stale: was sent, look again", () => {
     });
   });
 
-  it("R5 B47 a long job with a live lease is left alone until its lease ends", () => {
+  it("B47 R5 a long job with a live lease is left alone until its lease ends", () => {
     const row = rowIn("running", { ...due(), claimableAtMs: NOW + 40 * MINUTE });
     expect(decideSweep(row, view)).toEqual({ kind: "postpone", why: "leased", agenda: staleAt(NOW + 55 * MINUTE) });
   });

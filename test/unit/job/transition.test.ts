@@ -45,7 +45,7 @@ describe("applyPatch", () => {
   });
 });
 
-describe("canCreate, at the second where a row expires (B16)", () => {
+describe("B16 canCreate, at the second where a row expires", () => {
   it("absent or expired", () => {
     const row = rowIn("succeeded", { expiresAtSeconds: NOW / 1_000 });
     expect(canCreate(undefined, NOW)).toBe(true);
