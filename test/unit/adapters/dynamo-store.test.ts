@@ -87,7 +87,7 @@ describe("several writes of one call", () => {
     });
   });
 
-  test("whose refusals the engine does not explain are looked up in one read", async () => {
+  test("B68 whose refusals the engine does not explain are looked up in one read", async () => {
     const { store, asked } = storeOn(({ command }) =>
       command === "BatchGetItemCommand"
         ? { Responses: { jobs: [item(0), after(1)] } }

@@ -86,7 +86,7 @@ test("a request that got no answer leaves each of its writes open", async () => 
   expect(answers.map(({ kind }) => kind)).toEqual(["failed", "failed"]);
 });
 
-test("an answer that is shorter than its request leaves the rest open", async () => {
+test("B04 an answer that is shorter than its request leaves the rest open", async () => {
   const { writes } = writesOn(() => ({ Responses: [{}] }));
   const answers = await Promise.all([writes.write(settle()), writes.write(settle())]);
   expect(answers.map(({ kind }) => kind)).toEqual(["applied", "failed"]);
