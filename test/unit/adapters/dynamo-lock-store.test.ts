@@ -139,7 +139,7 @@ describe("several acquisitions of one call", () => {
       { kind: "acquired", fence: own.fence },
       { kind: "acquired", fence: 42 },
     ]);
-    const texts = (calls[1]?.input.Statements as { Statement: string }[]).map(({ Statement }) => Statement);
+    const texts = ((calls[1]?.input.Statements ?? []) as { Statement: string }[]).map(({ Statement }) => Statement);
     expect(texts).toEqual([
       expect.stringMatching(/^INSERT INTO "jobs"/),
       expect.stringMatching(/"v:calendar.sync_event" IS MISSING/),

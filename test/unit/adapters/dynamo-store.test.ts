@@ -67,7 +67,7 @@ describe("several writes of one call", () => {
   const rows = Array.from({ length: 4 }, () => newRow().row);
   const transitions = rows.map((row) => claim({ ...row, mark: undefined }, claiming(), TIMES));
   const item = (at: number) => encodeRow(rows[at] ?? newRow().row, 8);
-  const after = (at: number) =>
+  const written = (at: number) =>
     encodeRow(applyPatch(rows[at] ?? newRow().row, transitions[at]?.patch ?? { token: "" }), 8);
 
   test("are one request, and one item's trouble is its own answer", async () => {
@@ -76,7 +76,7 @@ describe("several writes of one call", () => {
         { Error: { Code: "ThrottlingError", Message: "slow down" } },
         { Error: { Code: "TransactionConflict" } },
         { Error: { Code: "ConditionalCheckFailed", Item: item(2) } },
-        { Item: after(3) },
+        { Item: written(3) },
       ],
     }));
     const answers = await store.transitionMany(transitions);
@@ -90,7 +90,7 @@ describe("several writes of one call", () => {
   test("B68 whose refusals the engine does not explain are looked up in one read", async () => {
     const { store, asked } = storeOn(({ command }) =>
       command === "BatchGetItemCommand"
-        ? { Responses: { jobs: [item(0), after(1)] } }
+        ? { Responses: { jobs: [item(0), written(1)] } }
         : { Responses: transitions.map(() => ({ Error: { Code: "ConditionalCheckFailed" } })) },
     );
     const answers = await store.transitionMany(transitions);
@@ -150,7 +150,7 @@ describe("several writes of one call", () => {
 
   test("a claim whose row does not come back is looked up", async () => {
     const { store, asked } = storeOn(({ command }) =>
-      command === "BatchGetItemCommand" ? { Responses: { jobs: [after(0)] } } : {},
+      command === "BatchGetItemCommand" ? { Responses: { jobs: [written(0)] } } : {},
     );
     expect((await store.transitionMany(transitions.slice(0, 1)))[0]?.kind).toBe("won");
     expect(asked).toHaveLength(2);

@@ -20,7 +20,8 @@ const settle = (row = newRow().row): Write => ({
 });
 const commands = (asked: readonly { readonly command: string }[]) =>
   asked.map(({ command }) => command.replace("Command", ""));
-const statements = (input: Record<string, unknown> | undefined) => (input?.Statements as readonly unknown[]).length;
+const statements = (input: Record<string, unknown> | undefined) =>
+  ((input?.Statements ?? []) as readonly unknown[]).length;
 
 test("one write is a request in its own form, and several of one turn are one request", async () => {
   const { writes, asked } = writesOn();
