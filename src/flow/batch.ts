@@ -7,6 +7,7 @@ import type { IncomingMessage } from "../job/message.ts";
 import type { JobRow } from "../job/row.ts";
 import type { WriteAnswer } from "../job/transition.ts";
 import type { JobRef } from "../ports/events.ts";
+import { createGroup, type Group } from "./group.ts";
 import type { Lease } from "./lease.ts";
 import { type BoundHandler, type ConsumerParts, describe } from "./parts.ts";
 
@@ -60,6 +61,8 @@ export interface Suspect {
 export interface Batch extends Lease {
   readonly parts: ConsumerParts;
   readonly startedAtMs: number;
+  /** Ends that come together are written together. */
+  readonly group: Group;
   /** Handlers that did not stop: once the rest has ended, this process does. */
   readonly stuck: JobRef[];
   acknowledge(copies: readonly Copy[]): void;
@@ -76,6 +79,7 @@ export function openBatch(messages: readonly IncomingMessage[], lease: Lease, pa
     ...lease,
     parts,
     startedAtMs: parts.runtime.now(),
+    group: createGroup(parts),
     stuck: [],
     acknowledge: (copies) => {
       for (const { message } of copies) acknowledged.add(message);

@@ -47,7 +47,9 @@ async function prepareAll(owned: readonly Owned[], batch: Batch): Promise<readon
 }
 
 function run(ready: Ready, batch: Batch): Promise<void> {
-  return guarded(batch, ready.delivery, "run", () => runReady(ready, batch));
+  return batch.group.running(ready.row.jobId, () =>
+    guarded(batch, ready.delivery, "run", () => runReady(ready, batch)),
+  );
 }
 
 /** Deliveries that share a lock are one lane, the newest version first. */

@@ -5,23 +5,23 @@ import type { JobEvent } from "../ports/events.ts";
 import { type Batch, leave, type Owned } from "./batch.ts";
 import { buryCopy } from "./bury.ts";
 import { refOf } from "./parts.ts";
-import { transitionOne } from "./persist.ts";
 import { sendRows } from "./send.ts";
 
 /**
- * The end of an owned row: one conditional write -> unlock -> copy or DLQ -> acknowledge. A stale owner's
- * write changes nothing and ends as `lease-lost`, its message left (I2).
+ * The end of an owned row: one conditional write -> unlock -> copy or DLQ -> acknowledge. A
+ * stale owner's write changes nothing and ends as `lease-lost`, its message left (I2). A release that does not
+ * get through costs only time: the lock's lease ends by itself.
  */
 export async function settle(owned: Owned, transition: Transition, event: JobEvent, batch: Batch): Promise<void> {
-  const { delivery, row } = owned;
+  const { delivery, row, lock } = owned;
   const { parts } = batch;
-  const answer = await transitionOne(parts, transition);
+  const { answer, released } = await batch.group.write(transition, lock);
+  if (lock && released === false) parts.events.emit({ type: "lock-lost", job: refOf(row), fence: lock.fence });
   if (answer.kind === "failed") return leave(batch, delivery, transition.edge, answer.error);
   if (answer.kind === "lost" && wasCancelled(row, answer.stored)) {
-    const { runtime, times } = parts;
-    return settle(owned, cancelOwned(row, runtime.now(), times), { type: "cancelled", job: refOf(row) }, batch);
+    const cancelled = { type: "cancelled", job: refOf(row) } as const;
+    return settle({ delivery, row }, cancelOwned(row, parts.runtime.now(), parts.times), cancelled, batch);
   }
-  await unlock(owned, batch);
   if (answer.kind === "lost") return parts.events.emit({ type: "lease-lost", job: refOf(row), attempt: row.attempt });
   // A commit whose answer was lost may have been first: then the row says how it ended, and not this write.
   if (answer.row.state === transition.patch.state) parts.events.emit(event);
@@ -54,13 +54,6 @@ export async function skipUnrun(owned: Owned, reason: string, batch: Batch): Pro
   const { runtime, times } = batch.parts;
   const event = { type: "skipped", job: refOf(row), attempt: row.attempt - 1, reason, durationMs: 0 } as const;
   await settle(owned, skip(row, reason, runtime.now(), times, false), event, batch);
-}
-
-/** A release that does not get through costs only time: the lock's lease ends by itself. */
-async function unlock({ lock, row }: Owned, { parts }: Batch): Promise<void> {
-  if (!lock) return;
-  const [released] = await parts.locks.releaseMany([lock]);
-  if (released === false) parts.events.emit({ type: "lock-lost", job: refOf(row), fence: lock.fence });
 }
 
 function wasCancelled(row: JobRow, stored: JobRow | undefined): boolean {

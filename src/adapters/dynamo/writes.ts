@@ -51,8 +51,8 @@ interface Asked {
 }
 
 /**
- * Writes that are asked for in one turn of the event loop leave together: the claims of a batch, or the settles
- * of rows with the releases of their locks. Several are one BatchExecuteStatement, up to 25 of them, each with
+ * Writes that are asked for in one turn of the event loop leave together: the claims of a batch, its
+ * settles, the releases of their locks. Several are one BatchExecuteStatement, up to 25 of them, each with
  * its own answer; one by itself is an UpdateItem or PutItem, which is cheaper then.
  */
 export function createWrites(client: DynamoDBClient, table: string): Writes {
