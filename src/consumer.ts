@@ -45,6 +45,12 @@ export function handle<S extends Schema, Deps = unknown>(
 ): Handler<Deps> {
   const timeoutMs = durationMs(options.timeout ?? "30s", `${contract.type}: timeout`);
   const { isCurrent, onUncertain = "retry" } = options;
+  if (timeoutMs === 0) throw new AntreanError("invalid-contract", `${contract.type}: timeout must be over 0`);
+  // Taken for `retry`, a misspelt `park` would repeat an effect that must not be.
+  if (typeof onUncertain !== "function" && onUncertain !== "retry" && onUncertain !== "park") {
+    const message = `${contract.type}: onUncertain is "retry", "park" or a function, and not ${JSON.stringify(onUncertain)}`;
+    throw new AntreanError("invalid-contract", message);
+  }
   return { contract, timeoutMs, run, isCurrent, onUncertain } as Handler<Deps>;
 }
 

@@ -6,6 +6,7 @@ import type { Commit, CommitAnswer } from "../ports/job-store.ts";
 import type { Batch, Owned } from "./batch.ts";
 import { type Child, childRequests, distinct, without } from "./children.ts";
 import type { Keeper } from "./lease.ts";
+import { describe } from "./parts.ts";
 import { type Prepared, prepare } from "./prepare.ts";
 import { dispatchAll, enqueue, type Receipt } from "./produce.ts";
 
@@ -114,7 +115,8 @@ export function createCommitter(owned: Owned, batch: Batch, keeper: Keeper): Com
       else await runtime.sleep(pauseMs * (0.5 + runtime.random() / 2));
     }
     const cause = answer.kind === "later" || answer.kind === "failed" ? answer.error : undefined;
-    throw new AntreanError("transient", "the commit got no answer in time; it may have happened", { cause });
+    const why = cause === undefined ? "" : ` (${describe(cause)})`;
+    throw new AntreanError("transient", `the commit got no answer in time; it may have happened${why}`, { cause });
   }
 }
 

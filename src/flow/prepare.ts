@@ -2,7 +2,7 @@ import { asJson, type Input, type JobContract, type Schema } from "../job/contra
 import { derivedIssues, textIssues } from "../job/derived.ts";
 import { type Duration, durationMs } from "../job/duration.ts";
 import { enqueue as enqueueEdge } from "../job/edges.ts";
-import { DEFAULT_TENANT, decodeEnvelope, type Envelope, encodeEnvelope } from "../job/envelope.ts";
+import { DEFAULT_TENANT, decodeEnvelope, type Envelope, encodeEnvelope, isIsoTime } from "../job/envelope.ts";
 import {
   AntreanError,
   InvalidInputError,
@@ -28,7 +28,7 @@ export interface ProducerParts extends Parts {
 }
 
 export interface EnqueueOptions {
-  /** Start then and not before: any time ahead. A time that has passed means now. */
+  /** Start then and not before: any time ahead, a text with its zone. A time that has passed means now. */
   readonly runAt?: Date | string;
   /** As `runAt`, counted from now. Give one of the two. */
   readonly delay?: Duration;
@@ -118,6 +118,10 @@ export async function prepare(request: EnqueueRequest, parts: ProducerParts): Pr
 function startOf({ runAt, delay }: EnqueueOptions, nowMs: number): number {
   if (runAt !== undefined && delay !== undefined) {
     throw new InvalidInputError([{ path: "runAt", message: "and `delay` say the same: give one of the two" }]);
+  }
+  if (runAt !== undefined && !(runAt instanceof Date) && !isIsoTime(runAt)) {
+    const message = "must be a Date, or ISO 8601 with a zone, as 2027-01-04T09:00:00+07:00";
+    throw new InvalidInputError([{ path: "runAt", message }]);
   }
   const atMs = delay === undefined ? new Date(runAt ?? nowMs).getTime() : nowMs + durationMs(delay, "delay");
   if (!(atMs <= MAX_START_MS)) throw new InvalidInputError([{ path: "runAt", message: "is not a time" }]);

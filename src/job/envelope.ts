@@ -73,12 +73,19 @@ const text = (maxBytes: number) =>
 
 export const jobTypePattern = /^[a-z0-9][a-z0-9_-]*(\.[a-z0-9][a-z0-9_-]*)+$/;
 
+/** ISO 8601 with a zone: without one it would be another time on another host. */
+const isoTime = z.iso.datetime({ offset: true });
+
+export function isIsoTime(text: unknown): boolean {
+  return isoTime.safeParse(text).success;
+}
+
 const schema = z.looseObject({
   messageId: text(128),
   jobType: text(128).regex(jobTypePattern, "must look like domain.verb_noun"),
   schemaVersion: z.int().min(1).max(1_000_000),
-  occurredAt: z.iso.datetime({ offset: true }),
-  scheduledAt: z.iso.datetime({ offset: true }).optional(),
+  occurredAt: isoTime,
+  scheduledAt: isoTime.optional(),
   producer: text(256).optional(),
   traceId: text(256).optional(),
   traceparent: text(256).optional(),

@@ -70,6 +70,24 @@ describe("a job that is ready to be written", () => {
 });
 
 describe("what is wrong is found before anything is written", () => {
+  it.each([
+    ["without a zone it is another time on another host", "2027-01-04T09:00:00"],
+    ["no such day", "2027-02-30T00:00:00Z"],
+    ["a day without a time", "2027-01-01"],
+    ["a local form", "1/2/2027"],
+    ["a number as text", "5"],
+    ["null, which a Date would take for 1970", null],
+  ])("runAt: %s", async (_, runAt) => {
+    await expect(preparing({ id: "evt-1" }, { runAt: runAt as string })).rejects.toEqual(
+      refused("invalid-input", "runAt: must be a Date, or ISO 8601 with a zone"),
+    );
+  });
+
+  it("runAt: a text with its zone is that very time", async () => {
+    const { creation } = await preparing({ id: "evt-1" }, { runAt: "2999-01-04T09:00:00+07:00" });
+    expect(creation.row.claimableAtMs).toBe(Date.UTC(2999, 0, 4, 2));
+  });
+
   it("a payload that the schema refuses, by path", async () => {
     await expect(preparing({ id: 7 })).rejects.toEqual(
       refused("invalid-payload", "calendar.sync_event v2 refuses the payload: payload.id"),
