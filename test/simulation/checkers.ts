@@ -1,4 +1,6 @@
 import { isTerminal, type JobRow } from "../../src/job/row.ts";
+import type { Host } from "../../src/testing/scheduler.ts";
+import { childrenDue, isInnocent, MAX_ATTEMPTS, placeOf } from "./jobs.ts";
 import type { Stamped } from "./ledger.ts";
 
 /** A broken invariant, and where in the ledger it shows. */
@@ -13,11 +15,11 @@ export interface Outcome {
   readonly rows: readonly JobRow[];
   /** Clocks differ by at most so much. */
   readonly maxSkewMs: number;
-  /** Jobs whose handler never fails, kills or hangs. */
-  readonly isInnocent: (jobId: string) => boolean;
   readonly garbage: readonly string[];
-  readonly maxAttempts: number;
 }
+
+/** What a row tells of its owner's lease is later by so much than what the owner goes by. */
+const SKEW_MARGIN_MS = 10_000;
 
 type Checker = (outcome: Outcome) => Iterable<Violation>;
 type Of<Kind extends Stamped["kind"]> = Extract<Stamped, { readonly kind: Kind }>;
@@ -43,6 +45,21 @@ function* acceptedEnds({ entries, rows }: Outcome): Iterable<Violation> {
 const CLAIMS: ReadonlySet<string> = new Set(["claim", "claim-alone", "insert-claim"]);
 const OWNERS: ReadonlySet<string> = new Set(["succeed", "skip", "retry", "release", "bury", "extend", "interrupt"]);
 
+/** Operators cancel what waits, and owners what runs. */
+const isOwners = ({ edge, before }: Of<"written">) =>
+  OWNERS.has(edge) || (edge === "cancel" && before?.state === "running");
+
+/** I2: a running row is its owner's until the lease that the row tells has ended. */
+function* leasesHold({ entries, maxSkewMs }: Outcome): Iterable<Violation> {
+  for (const entry of of(entries, "written")) {
+    const { edge, before, host, after, atMs } = entry;
+    if (!CLAIMS.has(edge) || before?.state !== "running") continue;
+    if ((before.claimableAtMs ?? 0) > atMs + host.skewMs + maxSkewMs) {
+      yield violation("I2", `${host.name} took ${after.jobId} within its owner's lease`, entry);
+    }
+  }
+}
+
 /** I2: every write after a claim is the owner's, who is whoever made the last claim. */
 function* oneOwner({ entries }: Outcome): Iterable<Violation> {
   const owners = new Map<string, { readonly host: unknown; readonly token: string } | undefined>();
@@ -50,7 +67,7 @@ function* oneOwner({ entries }: Outcome): Iterable<Violation> {
     const { edge, host, after, before } = entry;
     if (CLAIMS.has(edge)) {
       owners.set(after.jobId, { host, token: after.token });
-    } else if (OWNERS.has(edge)) {
+    } else if (isOwners(entry)) {
       const owner = owners.get(after.jobId);
       if (owner?.host !== host)
         yield violation("I2", `${edge} of ${after.jobId} by ${host.name}, who does not own it`, entry);
@@ -59,21 +76,29 @@ function* oneOwner({ entries }: Outcome): Iterable<Violation> {
       if (edge !== "extend") owners.set(after.jobId, undefined);
     } else if (edge === "break" || edge === "replay") owners.set(after.jobId, undefined);
   }
-  // An owner whose write did get through must not be told that its lease was lost.
-  const settledBy = new Map(
-    of(entries, "written")
-      .filter(({ edge }) => OWNERS.has(edge))
-      .map((w) => [`${w.host.name} ${w.after.jobId}`, w]),
-  );
-  for (const said of of(entries, "said")) {
-    const own = settledBy.get(`${said.host.name} ${said.jobId}`);
-    const replayed = (from: number) =>
-      entries.some(
-        (e) =>
-          e.kind === "written" && e.edge === "replay" && e.after.jobId === said.jobId && e.n > from && e.n < said.n,
-      );
-    if (said.event === "lease-lost" && own && own.n < said.n && !replayed(own.n)) {
-      yield violation("I2", `${said.host.name} settled ${said.jobId} and was told lease-lost`, said);
+}
+
+/** I2: an owner whose write did get through is not told within its lease that the lease was lost. */
+function* noLossOfWhatStands({ entries, maxSkewMs }: Outcome): Iterable<Violation> {
+  // By job: who has settled it since its last claim or replay, and until when it was theirs. Where another has
+  // it by now, or the lease is over, a settle whose answer was lost can't be told from one that came too late.
+  const settled = new Map<string, { readonly host: Host; readonly leaseEndMs: number }>();
+  // How often each process has had each job: of two times the earlier one may be meant.
+  const had = new Map<string, number>();
+  for (const entry of entries) {
+    if (entry.kind === "written") {
+      const { edge, host, before, after } = entry;
+      const time = `${host.name} ${after.jobId}`;
+      if (CLAIMS.has(edge)) had.set(time, (had.get(time) ?? 0) + 1);
+      if (edge === "replay" || CLAIMS.has(edge)) settled.delete(after.jobId);
+      const leaseEndMs = (before?.claimableAtMs ?? 0) - SKEW_MARGIN_MS - host.skewMs;
+      if (isOwners(entry) && edge !== "extend") settled.set(after.jobId, { host, leaseEndMs });
+    }
+    if (entry.kind !== "said" || entry.event !== "lease-lost" || entry.jobId === undefined) continue;
+    const own = settled.get(entry.jobId);
+    const isOnly = had.get(`${entry.host.name} ${entry.jobId}`) === 1;
+    if (own?.host === entry.host && isOnly && entry.atMs < own.leaseEndMs - maxSkewMs) {
+      yield violation("I2", `${entry.host.name} settled ${entry.jobId} and was told lease-lost`, entry);
     }
   }
 }
@@ -83,6 +108,8 @@ const SAID: Readonly<Record<string, string>> = {
   skipped: "skip",
   retried: "retry",
   buried: "bury",
+  cancelled: "cancel",
+  interrupted: "interrupt",
 };
 
 /** I2: what a process says that it did is in the table, by its own hand. */
@@ -98,42 +125,52 @@ function* eventsTellTruth({ entries }: Outcome): Iterable<Violation> {
   }
 }
 
-/** I3: within a generation nothing runs after a success. */
+/** I3: within a generation nothing runs after a success, nor after any other end. */
 function* successIsFinal({ entries }: Outcome): Iterable<Violation> {
-  const succeeded = new Map<string, number>();
+  const ended = new Map<string, JobRow>();
   for (const entry of entries) {
     if (entry.kind === "written") {
       const { before, after, edge } = entry;
-      if (after.state === "succeeded") succeeded.set(after.jobId, after.generation);
+      if (isTerminal(after.state)) ended.set(after.jobId, after);
       if (before?.state === "succeeded" && after.state !== "succeeded" && edge !== "replay") {
         yield violation("I3", `${edge} of ${after.jobId} undid its success`, entry);
       }
     }
-    if (entry.kind === "handler" && entry.what === "started" && succeeded.get(entry.jobId) === entry.generation) {
-      yield violation("I3", `${entry.jobId} ran again after its success`, entry);
+    if (entry.kind !== "handler" || entry.what !== "started") continue;
+    const end = ended.get(entry.jobId);
+    if (end?.generation === entry.generation) {
+      yield violation("I3", `${entry.jobId} ran again and was ${end.state}`, entry);
     }
   }
 }
 
 /** I4: attempts are bounded and counted at the claim, and nobody is buried for tries that there were not. */
-function* attemptsAreHonest({ entries, maxAttempts, isInnocent }: Outcome): Iterable<Violation> {
+function* attemptsAreHonest({ entries }: Outcome): Iterable<Violation> {
   const claims = new Map<string, number>();
+  // Owners that were dead, or frozen past their lease. The first of them may have died by a mate, and is no attempt.
+  const losses = new Map<string, number>();
   for (const entry of entries) {
-    if (entry.kind === "written" && CLAIMS.has(entry.edge)) {
+    if (entry.kind === "written") {
       const life = `${entry.after.jobId} ${entry.after.generation}`;
-      claims.set(life, (claims.get(life) ?? 0) + 1);
+      if (CLAIMS.has(entry.edge)) claims.set(life, (claims.get(life) ?? 0) + 1);
+      if (entry.before?.state === "running" && (CLAIMS.has(entry.edge) || entry.edge === "break")) {
+        losses.set(life, (losses.get(life) ?? 0) + 1);
+      }
     }
     if (entry.kind === "handler" && entry.what === "started") {
-      if (entry.attempt > maxAttempts || entry.attempt < 1) {
-        yield violation("I4", `${entry.jobId} ran as attempt ${entry.attempt} of ${maxAttempts}`, entry);
+      if (entry.attempt > MAX_ATTEMPTS || entry.attempt < 1) {
+        yield violation("I4", `${entry.jobId} ran as attempt ${entry.attempt} of ${MAX_ATTEMPTS}`, entry);
       }
     }
     if (entry.kind === "written" && entry.edge === "bury" && entry.after.reason === "attempts-exhausted") {
       const { jobId, generation, attempt } = entry.after;
-      const tries = claims.get(`${jobId} ${generation}`) ?? 0;
+      const life = `${jobId} ${generation}`;
+      const tries = claims.get(life) ?? 0;
       if (tries < attempt)
         yield violation("I4", `${jobId} was buried for ${attempt} attempts after ${tries} claims`, entry);
-      if (isInnocent(jobId)) yield violation("I7", `${jobId} did nothing and was buried`, entry);
+      const lost = losses.get(life) ?? 0;
+      if (isInnocent(entry.after) && lost <= MAX_ATTEMPTS)
+        yield violation("I7", `${jobId} did nothing and was buried after ${lost} deaths`, entry);
     }
   }
 }
@@ -196,24 +233,31 @@ function* noSuccessWithoutLock({ entries }: Outcome): Iterable<Violation> {
 }
 
 /** I7: a batch-mate never suffers. */
-function* matesAreSafe({ entries, rows, isInnocent }: Outcome): Iterable<Violation> {
-  for (const { jobId, state, reason } of rows) {
-    if (isInnocent(jobId) && state === "dead")
-      yield violation("I7", `${jobId} did nothing and is dead: ${reason}`, END);
+function* matesAreSafe({ entries, rows }: Outcome): Iterable<Violation> {
+  for (const row of rows) {
+    if (isInnocent(row) && row.state === "dead" && row.reason !== "attempts-exhausted")
+      yield violation("I7", `${row.jobId} did nothing and is dead: ${row.reason}`, END);
   }
   for (const entry of of(entries, "dead-letter")) {
     if (entry.native) yield violation("I7", `native redrive took ${entry.body.slice(0, 120)}`, entry);
   }
-  // Once an owner died on it, a job runs by itself.
+  // Once an owner died on it, a job runs by itself: it joins nobody, and nobody joins it.
   const suspects = new Set<string>();
+  const alone = new Map<unknown, string>();
   for (const entry of entries) {
     if (entry.kind === "written" && entry.before?.state === "running" && entry.edge === "claim-alone")
       suspects.add(entry.after.jobId);
     if (entry.kind === "written" && (entry.edge === "retry" || isTerminal(entry.after.state)))
       suspects.delete(entry.after.jobId);
-    if (entry.kind === "handler" && entry.what === "started" && suspects.has(entry.jobId) && entry.mates > 0) {
-      yield violation("I7", `the suspect ${entry.jobId} ran beside ${entry.mates}`, entry);
-    }
+    if (entry.kind !== "handler") continue;
+    const { what, host, jobId, mates } = entry;
+    if (what === "ended" && alone.get(host) === jobId) alone.delete(host);
+    if (what !== "started") continue;
+    const beside = alone.get(host);
+    if (beside !== undefined) yield violation("I7", `${jobId} ran beside the suspect ${beside}`, entry);
+    if (!suspects.has(jobId)) continue;
+    if (mates > 0) yield violation("I7", `the suspect ${jobId} ran beside ${mates}`, entry);
+    alone.set(host, jobId);
   }
 }
 
@@ -235,11 +279,18 @@ function* nothingDeletedSilently({ entries, garbage }: Outcome): Iterable<Violat
     if (!letters.has(body)) yield violation("I9", `gone without a trace: ${body.slice(0, 80)}`, END);
 }
 
-/** I10: the sweep sends only what is due and has no live lease. */
+/** I10: the sweep sends only what is due and has no live lease, and the stream only what nobody has had. */
 function* sweepIsSafe({ entries, maxSkewMs }: Outcome): Iterable<Violation> {
   for (const entry of of(entries, "written")) {
     const { edge, before, after, atMs } = entry;
     if (edge !== "touch" || before === undefined || before.wait === after.wait) continue;
+    if (before.outbox && !after.outbox) {
+      // The stream's, whose record is of a row that nobody has had since.
+      if (before.state !== "pending" || before.attempt > 0 || before.touch !== undefined) {
+        yield violation("I10", `the stream dispatched ${after.jobId}, which had moved`, entry);
+      }
+      continue;
+    }
     if (before.state === "running" && (before.claimableAtMs ?? 0) > atMs + maxSkewMs) {
       yield violation("I10", `${after.jobId} was dispatched within its owner's lease`, entry);
     }
@@ -265,6 +316,23 @@ function* identityStays({ entries }: Outcome): Iterable<Violation> {
   }
 }
 
+/** I11: a parent that runs again has the children that it had, and one that ended well has them all. */
+function* childrenAreFew({ rows }: Outcome): Iterable<Violation> {
+  const children = new Map<string, Set<number>>();
+  for (const row of rows) {
+    const found = placeOf(row);
+    if (!found) continue;
+    const { parent, place } = found;
+    const places = children.get(parent) ?? new Set();
+    if (places.has(place)) yield violation("I11", `child ${place} of ${parent} is there twice`, END);
+    children.set(parent, places.add(place));
+  }
+  for (const row of rows) {
+    const missing = childrenDue(row) - (children.get(row.jobId)?.size ?? 0);
+    if (missing > 0) yield violation("I11", `${row.jobId} succeeded without ${missing} of its children`, END);
+  }
+}
+
 /** The payload that ran is the row's: a message under the same key can't bring another. */
 function* rowsPayloadRuns({ entries }: Outcome): Iterable<Violation> {
   for (const entry of of(entries, "said")) {
@@ -274,7 +342,9 @@ function* rowsPayloadRuns({ entries }: Outcome): Iterable<Violation> {
 
 const CHECKERS: readonly Checker[] = [
   acceptedEnds,
+  leasesHold,
   oneOwner,
+  noLossOfWhatStands,
   eventsTellTruth,
   successIsFinal,
   attemptsAreHonest,
@@ -286,6 +356,7 @@ const CHECKERS: readonly Checker[] = [
   nothingDeletedSilently,
   sweepIsSafe,
   identityStays,
+  childrenAreFew,
   rowsPayloadRuns,
 ];
 

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
-import { crashEverywhere, SCENARIOS } from "./crash.ts";
+import { crashEverywhere } from "./crash.ts";
 import { MUTANTS } from "./guards.ts";
+import { SCENARIOS } from "./scenarios.ts";
 import { walk } from "./walk.ts";
 
 const HELP = `npm run simulate -- [options]
@@ -90,7 +91,7 @@ async function all(seeds: number, json: boolean): Promise<number> {
 
 async function missedAt(mutant: (typeof MUTANTS)[number], seeds: number): Promise<number | undefined> {
   for (let seed = 1; seed <= seeds; seed++) {
-    if ((await walk(seed, { mutant })).violations.length > 0) return seed;
+    if ((await walk(seed, { mutant })).found.length > 0) return seed;
   }
   return undefined;
 }

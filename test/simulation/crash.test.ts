@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { crashEverywhere, SCENARIOS } from "./crash.ts";
+import { crashEverywhere } from "./crash.ts";
+import { SCENARIOS } from "./scenarios.ts";
 
 test.each(SCENARIOS.map((scenario) => [scenario.name, scenario] as const))(
   "%s: a death at any call breaks nothing",

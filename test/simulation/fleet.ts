@@ -1,57 +1,44 @@
-import * as z from "zod";
 import { createMemoryJobStore } from "../../src/adapters/memory/job-store.ts";
 import { createMemoryLockStore } from "../../src/adapters/memory/lock-store.ts";
 import { createMemoryTransport } from "../../src/adapters/memory/transport.ts";
-import { bindHandlers, type Handler, handle } from "../../src/consumer.ts";
+import { bindHandlers } from "../../src/consumer.ts";
+import { type CancelScope, cancelJob } from "../../src/flow/cancel.ts";
 import { consume } from "../../src/flow/consume.ts";
-import type { JobContext } from "../../src/flow/execute.ts";
-import type { ConsumerParts } from "../../src/flow/parts.ts";
-import type { EnqueueOptions } from "../../src/flow/prepare.ts";
-import { enqueue } from "../../src/flow/produce.ts";
+import { dispatch } from "../../src/flow/dispatch.ts";
+import type { WorkerParts } from "../../src/flow/parts.ts";
+import { type EnqueueOptions, type EnqueueRequest, prepare } from "../../src/flow/prepare.ts";
+import { enqueueMany } from "../../src/flow/produce.ts";
+import { replay } from "../../src/flow/replay.ts";
 import { sweep } from "../../src/flow/sweep.ts";
-import { defineJob, everyTime } from "../../src/job/contract.ts";
+import { work } from "../../src/flow/work.ts";
 import type { RowTimes } from "../../src/job/edges.ts";
 import type { IncomingMessage } from "../../src/job/message.ts";
+import { viaStream } from "../../src/job/outbox.ts";
+import { isTerminal } from "../../src/job/row.ts";
 import type { Chance } from "../../src/testing/chance.ts";
-import type { Chooser, Host } from "../../src/testing/scheduler.ts";
-import { createScheduler } from "../../src/testing/scheduler.ts";
+import { type Chooser, createScheduler, type Host } from "../../src/testing/scheduler.ts";
 import type { Mutant } from "./guards.ts";
+import { handlersOf, type Payload, type plain } from "./jobs.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
-import { acknowledge, locksFor, runtimeFor, type Services, storeFor, transportFor } from "./ports.ts";
+import { locksFor, runtimeFor, type Services, storeFor } from "./ports.ts";
+import { acknowledge, inboxFor, lettersFor, QUEUES, receive, transportFor } from "./queues.ts";
 
 export const INVOCATION_MS = 60_000;
-export const VISIBILITY_MS = 360_000;
+export const LEASE_MS = 60_000;
 export const MAX_SKEW_MS = 4_000;
+const VISIBILITY_MS = 360_000;
 const TIMES: RowTimes = { staleAfterMs: 900_000, skewMarginMs: 10_000, retentionDays: 30 };
-export const MAX_ATTEMPTS = 4;
 
-/** What a job's handler does, by its payload. */
-export type Nature = "good" | "flaky" | "killer" | "permanent" | "skips" | "commits" | "parent" | "hangs";
+/** A process that has begun. It is dead when `done` has resolved, and `done` never resolves if it died before. */
+export interface Process {
+  readonly host: Host;
+  readonly done: Promise<unknown>;
+}
 
-const payload = z.object({
-  entity: z.string(),
-  version: z.number().int(),
-  nature: z.string(),
-  salt: z.number().optional(),
-});
-type Payload = z.infer<typeof payload>;
-const retry = { delays: ["10s", "30s", "2m"] } as const;
-
-export const locked = defineJob("sim.sync_entity", {
-  version: 1,
-  payload,
-  key: ({ entity, version, nature }) => `${entity}:${version}:${nature}`,
-  lock: ({ entity }) => entity,
-  supersedes: ({ version }) => version,
-  retry,
-});
-export const plain = defineJob("sim.do_once", {
-  version: 1,
-  payload,
-  key: ({ entity, version, nature }) => `${entity}:${version}:${nature}`,
-  retry,
-});
-export const child = defineJob("sim.follow_up", { version: 1, payload, key: everyTime(), retry });
+export interface WorkerProcess extends Process {
+  /** As SIGTERM does. */
+  stop(): void;
+}
 
 /** Processes that come and go over one table, one queue and one ledger. */
 export function createFleet(
@@ -65,11 +52,12 @@ export function createFleet(
   let serial = 0;
   let lossRate = 0;
   let onCommit: (jobId: string) => void = () => {};
+  let onRecord: (jobId: string) => void = () => {};
   const next = () => ++serial;
   const locks = createMemoryLockStore();
   const store = createMemoryJobStore({ shards: 2, locks });
   const transport = createMemoryTransport({
-    queues: ["default"],
+    queues: QUEUES,
     runtime: { now: scheduler.nowMs, uuid: () => `m${next()}` },
     visibilityMs: VISIBILITY_MS,
     maxReceiveCount: 10,
@@ -82,8 +70,12 @@ export function createFleet(
     locks,
     transport,
     mutant,
+    serial: next,
+    inTransaction: new Map(),
+    receivedByWorkers: new Set(),
     loss: () => lossRate,
     onCommit: (jobId) => onCommit(jobId),
+    onRecord: (jobId) => onRecord(jobId),
   };
 
   let victimName: string | undefined;
@@ -96,11 +88,12 @@ export function createFleet(
   };
   /** What runs in each process now: those beside a run are its mates. */
   const running = new Map<Host, number>();
-  const partsFor = (host: Host): ConsumerParts => ({
+  const partsFor = (host: Host, queue = "default"): WorkerParts => ({
     store: storeFor(host, services),
     locks: locksFor(host, services),
     transport: transportFor(host, services),
-    runtime: runtimeFor(host, services, next),
+    inbox: inboxFor(host, services),
+    runtime: runtimeFor(host, services),
     events: {
       emit: (event) => {
         const jobId = "job" in event ? event.job?.jobId : undefined;
@@ -108,82 +101,60 @@ export function createFleet(
       },
     },
     times: TIMES,
-    queue: "default",
+    queue,
     worker: host.name,
-    handlers: bindHandlers(handlersOf(host), undefined, undefined),
+    handlers: bindHandlers(handlersOf(host, services, running), undefined, undefined),
   });
 
-  const handlersOf = (host: Host): readonly Handler<unknown>[] =>
-    [locked, plain, child].map((contract) =>
-      handle(contract, (given, context) => work(host, given, context), { timeout: "20s" }),
-    );
-
-  /** The provider is a call like any other: it can be reached or not, and its answer can be lost. */
-  const work = async (host: Host, given: Payload, context: JobContext): Promise<unknown> => {
-    const row = store.rows().find(({ jobId }) => jobId === context.jobId);
-    const { entity, version, nature } = given;
-    const { jobId, attempt, fence } = context;
-    const mates = running.get(host) ?? 0;
-    const note = (what: "started" | "effect" | "ended") => {
-      const generation = row?.generation ?? 0;
-      const name = context.jobType === locked.type ? entity : `${context.jobType}:${jobId}`;
-      ledger.add({ kind: "handler", what, host, jobId, entity: name, version, attempt, generation, fence, mates });
-    };
-    note("started");
-    if (JSON.stringify(row?.envelope.payload) !== JSON.stringify(given)) {
-      ledger.add({ kind: "said", host, event: "ran-foreign-payload", jobId });
-    }
-    running.set(host, mates + 1);
-    const provider = () => scheduler.call<void>({ host, name: `provider ${nature}`, effect: () => note("effect") });
-    try {
-      switch (nature as Nature) {
-        case "killer":
-          await provider();
-          host.dead = true;
-          return await new Promise(() => {});
-        case "flaky":
-          await provider();
-          if (chance.hit(0.7)) throw new Error("flaky");
-          return undefined;
-        case "permanent":
-          throw Object.assign(new Error("permanent"), { code: "permanent", reason: "permanent" });
-        case "hangs":
-          return await new Promise(() => {});
-        case "commits":
-          await provider();
-          return await context.commit([() => () => {}], "committed");
-        case "parent":
-          await context.enqueue(child, { entity, version, nature: "good" });
-          await provider();
-          return undefined;
-        default:
-          await provider();
-          await provider();
-          return "done";
-      }
-    } finally {
-      note("ended");
-      running.set(host, Math.max(0, (running.get(host) ?? 1) - 1));
-    }
-  };
-
-  /** One invocation: receives, consumes, acknowledges by its answer; killed at its deadline as Lambda does it. */
-  const invoke = (messages: readonly IncomingMessage[]): { readonly host: Host; readonly done: Promise<void> } => {
-    const host = born("consumer");
-    scheduler.at(host, scheduler.nowMs() + INVOCATION_MS, () => {
+  /** Whoever has done what it was for is gone. */
+  const process = (host: Host, done: Promise<unknown>): Process => {
+    const ended = done.finally(() => {
       host.dead = true;
     });
-    const handles = messages.map(({ receiptHandle }) => receiptHandle);
-    const done = (async () => {
-      if (mutant.acknowledgesFirst) await acknowledge(host, services, "default", handles);
-      const { left } = await consume(messages, INVOCATION_MS, partsFor(host));
-      const acked = messages
-        .filter(({ messageId }) => !left.includes(messageId))
-        .map(({ receiptHandle }) => receiptHandle);
-      await scheduler.call({ host, name: "answer", effect: () => acknowledge(host, services, "default", acked) });
+    // Whoever awaits `done` hears it; whoever doesn't, lets it fail.
+    ended.catch(() => {});
+    return { host, done: ended };
+  };
+  const mortal = (host: Host, ms: number) => {
+    scheduler.at(host, scheduler.nowMs() + ms, () => {
       host.dead = true;
-    })();
-    return { host, done };
+    });
+  };
+  const accept = (jobId: string) => ledger.add({ kind: "accepted", jobId });
+
+  /** One invocation: consumes, acknowledges by its answer; killed at its deadline as Lambda does it. */
+  const invoke = (messages: readonly IncomingMessage[], remainingMs = INVOCATION_MS): Process => {
+    const host = born("consumer");
+    // A moment later: no process is killed in the very millisecond.
+    mortal(host, remainingMs + 50);
+    const handlesOf = (some: readonly IncomingMessage[]) => some.map(({ receiptHandle }) => receiptHandle);
+    const consumed = async () => {
+      if (mutant.acknowledgesFirst) await acknowledge(host, services, "default", handlesOf(messages));
+      const { left } = await consume(messages, remainingMs, partsFor(host));
+      const acked = handlesOf(messages.filter(({ messageId }) => !left.includes(messageId)));
+      await scheduler.call({ host, name: "answer", effect: () => acknowledge(host, services, "default", acked) });
+    };
+    return process(host, consumed());
+  };
+  /** The worker process, until it is stopped, ends itself or dies. */
+  const employ = (queue: string): WorkerProcess => {
+    const host = born("worker");
+    const stopping = new AbortController();
+    const options = { concurrency: 5, leaseMs: LEASE_MS, shutdownGraceMs: 25_000 };
+    return {
+      ...process(host, work(options, partsFor(host, queue), stopping.signal)),
+      // A frozen process is told when it thaws.
+      stop: () => void scheduler.at(host, scheduler.nowMs(), () => stopping.abort()),
+    };
+  };
+  const produceMany = (requests: readonly EnqueueRequest[]): Process => {
+    const host = born("producer");
+    const produced = async () => {
+      for (const answer of await enqueueMany(requests, partsFor(host))) {
+        if (answer.status !== "rejected") accept(answer.jobId);
+      }
+    };
+    return process(host, produced());
   };
 
   return {
@@ -196,6 +167,58 @@ export function createFleet(
     born,
     partsFor,
     invoke,
+    employ,
+    produceMany,
+    produce: (contract: typeof plain, payload: Payload, options: EnqueueOptions = {}): Process =>
+      produceMany([{ contract, payload, options }]),
+    /** Another's own transaction puts the row; its first message is the stream's to send. */
+    intend: (contract: typeof plain, payload: Payload): Process => {
+      const host = born("producer");
+      const parts = partsFor(host);
+      const intended = async () => {
+        const { creation, jobId } = await prepare({ contract, payload }, parts);
+        const [answer] = await parts.store.createMany([viaStream(creation)]);
+        if (answer?.kind === "won") accept(jobId);
+      };
+      return process(host, intended());
+    },
+    dispatch: (jobIds: readonly string[]): Process => {
+      const host = born("dispatcher");
+      mortal(host, 30_000);
+      return process(host, dispatch(jobIds, partsFor(host)));
+    },
+    sweep: (): Process => {
+      const host = born("sweep");
+      mortal(host, 50_000);
+      return process(host, sweep(45_000, { ...partsFor(host), queues: QUEUES, limit: 200 }));
+    },
+    /** An operator's run over the dead jobs and their letters. */
+    replay: (): Process => {
+      const host = born("operator");
+      const parts = { ...partsFor(host), letters: lettersFor(host, services) };
+      return process(host, replay({ dryRun: false, queues: QUEUES, perSecond: 100 }, parts));
+    },
+    cancel: (jobId: string, scope: CancelScope = {}): Process => {
+      const host = born("operator");
+      return process(host, cancelJob(jobId, scope, partsFor(host)));
+    },
+    /** An operator moves every letter back into its queue, as SQS's own redrive does. */
+    redrive: async (): Promise<void> => {
+      for (const queue of QUEUES) {
+        const letters = await transport.deadLetters.receive(queue, 60_000);
+        const back = letters.map(({ body, attributes }) => ({ body, attributes, delaySeconds: 0 }));
+        await transport.sendMany({ queue, lane: "jobs" }, back);
+        await transport.deadLetters.deleteMany(
+          queue,
+          letters.map(({ receiptHandle }) => receiptHandle),
+        );
+      }
+    },
+    receive: (max: number) => receive(services, "default", max),
+    /** Everything has ended: no job is open, and no message is anywhere but in a DLQ. */
+    isQuiet: () =>
+      QUEUES.every((queue) => transport.nextVisibleAtMs(queue) === undefined) &&
+      [...ledger.rows.values()].every(({ state, agenda }) => isTerminal(state) && (!agenda || agenda.kind === "dead")),
     /** The next process of this name is the crash sweep's victim. */
     arm: (name: string) => {
       victimName = name;
@@ -203,34 +226,12 @@ export function createFleet(
     whenCommitted: (act: (jobId: string) => void) => {
       onCommit = act;
     },
+    /** The table's stream has a record of a row that waits for its first message. */
+    whenRecorded: (act: (jobId: string) => void) => {
+      onRecord = act;
+    },
     setLoss: (rate: number) => {
       lossRate = rate;
-    },
-    produce: (contract: typeof plain, given: Payload, options: EnqueueOptions = {}) => {
-      const host = born("producer");
-      return enqueue({ contract, payload: given, options }, partsFor(host)).then((receipt) => {
-        ledger.add({ kind: "accepted", jobId: receipt.jobId });
-        host.dead = true;
-        return receipt;
-      });
-    },
-    sweep: () => {
-      const host = born("sweep");
-      scheduler.at(host, scheduler.nowMs() + 50_000, () => {
-        host.dead = true;
-      });
-      return sweep(45_000, { ...partsFor(host), queues: ["default"], limit: 200 }).then(() => {
-        host.dead = true;
-      });
-    },
-    /** Native redrive is written down as what it is: somebody was taken to the DLQ without a reason. */
-    receive: (max: number) => {
-      const before = transport.peek({ queue: "default", lane: "dead-letters" }).length;
-      const messages = transport.receive("default", max);
-      for (const { body } of transport.peek({ queue: "default", lane: "dead-letters" }).slice(before)) {
-        ledger.add({ kind: "dead-letter", body, reason: "none", native: true });
-      }
-      return messages;
     },
   };
 }

@@ -1,7 +1,9 @@
 import type { MemoryLockStore } from "../../src/adapters/memory/lock-store.ts";
+import { jobIdOf } from "../../src/job/identity.ts";
 import { type Acquisition, acquired, type LockAnswer } from "../../src/job/lock.ts";
-import type { JobRow } from "../../src/job/row.ts";
-import type { Guard, Patch, Transition, WriteAnswer } from "../../src/job/transition.ts";
+import { identityOf, type JobRow } from "../../src/job/row.ts";
+import type { Creation, Guard, Patch, Transition, WriteAnswer } from "../../src/job/transition.ts";
+import { child } from "./jobs.ts";
 
 /**
  * The system with one guard taken out. Each must be found by an invariant's checker: a proof that finds
@@ -12,6 +14,7 @@ export interface Mutant {
   transition(transition: Transition): Transition;
   /** @param recognised the write stood there already, by an earlier try whose answer was lost */
   answer(answer: WriteAnswer, recognised: boolean): WriteAnswer;
+  creation(creation: Creation): Creation;
   rows(rows: readonly (JobRow | undefined)[]): readonly (JobRow | undefined)[];
   acquire(locks: MemoryLockStore, asked: readonly Acquisition[]): Promise<readonly LockAnswer[]>;
   /** The messages of a batch are deleted before it runs. */
@@ -24,6 +27,7 @@ const whole: Mutant = {
   name: "whole",
   transition: (transition) => transition,
   answer: (answer) => answer,
+  creation: (creation) => creation,
   rows: (rows) => rows,
   acquire: (locks, asked) => locks.acquireMany(asked),
   acknowledgesFirst: false,
@@ -80,7 +84,20 @@ function acquiring(
   };
 }
 
-/** The fourteen, by name. */
+/** A running row as whoever overlooks its owner's lease sees it. */
+function withoutLease(row: JobRow | undefined): JobRow | undefined {
+  return row?.state === "running" ? { ...row, claimableAtMs: 0 } : row;
+}
+
+/** A child that is known by nothing but its own message. */
+function rekeyed(creation: Creation): Creation {
+  const { row } = creation;
+  if (row.envelope.jobType !== child.type) return creation;
+  const envelope = { ...row.envelope, idempotencyKey: `${row.envelope.idempotencyKey} ${row.envelope.messageId}` };
+  return { ...creation, row: { ...row, envelope, jobId: jobIdOf(identityOf({ ...row, envelope })) } };
+}
+
+/** All of them, each by its name. */
 export const MUTANTS: readonly Mutant[] = [
   { ...whole, name: "token on settle", transition: without(settles, "token") },
   { ...whole, name: "state on settle", transition: without(settles, "state") },
@@ -131,6 +148,27 @@ export const MUTANTS: readonly Mutant[] = [
       unwritten(edge("claim-alone", "break"), "suspect")(without(edge("claim"), "suspect")(transition)),
   },
   { ...whole, name: "fresh token on replay", transition: unwritten(edge("replay"), "token") },
+  {
+    ...whole,
+    name: "condition of the claim",
+    transition: without(edge("claim"), "state", "generation", "claimableBy"),
+  },
+  {
+    ...whole,
+    name: "owner's lease",
+    transition: without(edge("claim-alone"), "claimableBy"),
+    answer: (answer) => (answer.kind === "lost" ? { ...answer, stored: withoutLease(answer.stored) } : answer),
+    rows: (rows) => rows.map(withoutLease),
+  },
+  { ...whole, name: "token on extend", transition: without(edge("extend"), "token") },
+  { ...whole, name: "key of a child", creation: rekeyed },
 ];
+
+/** For a test of one of them. */
+export function mutantOf(name: string): Mutant {
+  const mutant = MUTANTS.find((one) => one.name === name);
+  if (!mutant) throw new Error(`no mutant named ${name}`);
+  return mutant;
+}
 
 export { whole as WHOLE };

@@ -45,10 +45,17 @@ export type Stamped = Entry & { readonly atMs: number; readonly n: number };
 
 export interface Ledger {
   readonly entries: readonly Stamped[];
+  /** Each row as it was written last: what a look into the store would show, without its copying. */
+  readonly rows: ReadonlyMap<string, JobRow>;
   add(entry: Entry): void;
 }
 
 export function createLedger(nowMs: () => number): Ledger {
   const entries: Stamped[] = [];
-  return { entries, add: (entry) => void entries.push({ ...entry, atMs: nowMs(), n: entries.length }) };
+  const rows = new Map<string, JobRow>();
+  const add = (entry: Entry) => {
+    entries.push({ ...entry, atMs: nowMs(), n: entries.length });
+    if (entry.kind === "written") rows.set(entry.after.jobId, entry.after);
+  };
+  return { entries, rows, add };
 }

@@ -1,13 +1,12 @@
 import type { MemoryJobStore } from "../../src/adapters/memory/job-store.ts";
 import type { MemoryLockStore } from "../../src/adapters/memory/lock-store.ts";
 import type { MemoryTransport } from "../../src/adapters/memory/transport.ts";
-import { bodyOf } from "../../src/job/message.ts";
-import { isTerminal, type JobRow } from "../../src/job/row.ts";
+import type { Acquisition, HeldLock, LockAnswer } from "../../src/job/lock.ts";
+import type { JobRow } from "../../src/job/row.ts";
 import type { Creation, Edge, Transition, WriteAnswer } from "../../src/job/transition.ts";
 import type { CommitAnswer, JobStore } from "../../src/ports/job-store.ts";
 import type { LockStore } from "../../src/ports/lock-store.ts";
 import type { Runtime } from "../../src/ports/runtime.ts";
-import type { SendAnswer, Transport } from "../../src/ports/transport.ts";
 import type { Chance } from "../../src/testing/chance.ts";
 import type { Host, Scheduler } from "../../src/testing/scheduler.ts";
 import type { Mutant } from "./guards.ts";
@@ -22,13 +21,28 @@ export interface Services {
   readonly locks: MemoryLockStore;
   readonly transport: MemoryTransport;
   readonly mutant: Mutant;
+  /** A number that was never given out. */
+  serial(): number;
+  /** Items of transactions that are under way, by when each is over. */
+  readonly inTransaction: Map<string, number>;
+  /** Ids of messages that a worker process has had. */
+  readonly receivedByWorkers: Set<string>;
   /** A commit went through: an operator may be quicker than its answer. */
   onCommit(jobId: string): void;
+  /** A row was put whose first message is the stream's. */
+  onRecord(jobId: string): void;
   /** How likely a confirmed message is never delivered. */
   loss(): number;
 }
 
-const noAnswer = (): WriteAnswer => ({ kind: "failed", error: new Error("simulated: no answer") });
+export const noAnswer = () => ({ kind: "failed", error: new Error("simulated: no answer") }) as const;
+export const silence = () => Promise.reject(new Error("simulated: no answer"));
+
+/** How long DynamoDB holds a transaction's items. */
+const TRANSACTION_MS = 200;
+
+/** What another transaction holds refuses every other write for as long: that item of a call, and no other. */
+const isHeld = (id: string, { inTransaction, scheduler }: Services) => (inTransaction.get(id) ?? 0) > scheduler.nowMs();
 
 /** The job store as one process sees it: each call waits its turn, and what it writes is in the ledger. */
 export function storeFor(host: Host, services: Services): JobStore {
@@ -39,6 +53,7 @@ export function storeFor(host: Host, services: Services): JobStore {
   };
   const read = async (jobId: string) => (await store.readMany([jobId]))[0];
   const apply = async (transition: Transition): Promise<WriteAnswer> => {
+    if (isHeld(transition.jobId, services)) return noAnswer();
     const before = await read(transition.jobId);
     if (transition.edge === "break" && !mutant.breaks) return { kind: "lost", stored: before };
     const [answer = noAnswer()] = await store.transitionMany([mutant.transition(transition)]);
@@ -46,11 +61,21 @@ export function storeFor(host: Host, services: Services): JobStore {
     const recognised = answer.kind === "won" && JSON.stringify(before) === JSON.stringify(answer.row);
     return mutant.answer(answer, recognised);
   };
-  const put = async (creation: Creation): Promise<WriteAnswer> => {
+  const put = async (asked: Creation): Promise<WriteAnswer> => {
+    const creation = mutant.creation(asked);
+    if (isHeld(creation.row.jobId, services)) return noAnswer();
     const before = await read(creation.row.jobId);
     const [answer = noAnswer()] = await store.createMany([creation]);
     written(creation.edge, before, answer);
+    if (answer.kind === "won" && answer.row.outbox) services.onRecord(answer.row.jobId);
     return answer;
+  };
+  /** A transaction takes its items first, each of them or none, and writes them then. */
+  const begin = async (ids: readonly string[]): Promise<boolean> => {
+    const isFree = ids.every((id) => !isHeld(id, services));
+    const untilMs = scheduler.nowMs() + TRANSACTION_MS;
+    if (isFree) for (const id of ids) services.inTransaction.set(id, untilMs);
+    return isFree;
   };
   const many = <Item>(name: string, items: readonly Item[], one: (item: Item) => Promise<WriteAnswer>) => {
     const each = async (isThrottled: () => boolean) => {
@@ -74,23 +99,35 @@ export function storeFor(host: Host, services: Services): JobStore {
     createMany: (creations) => many(`store.create ${names(creations.map(({ edge }) => edge))}`, creations, put),
     transitionMany: (transitions) =>
       many(`store.write ${names(transitions.map(({ edge }) => edge))}`, transitions, apply),
-    commit: (commit) =>
-      scheduler.call<CommitAnswer>({
+    commit: async (asked) => {
+      const commit = { ...asked, creations: asked.creations.map(mutant.creation) };
+      const jobIds = [commit.transition.jobId, ...commit.creations.map(({ row }) => row.jobId)];
+      const ids = commit.lock ? [...jobIds, commit.lock.lockId] : jobIds;
+      const conflict = { kind: "later", error: new Error("simulated: conflict") } as const;
+      const begun = await scheduler.call<boolean>({ host, name: "store.begin", effect: () => begin(ids) });
+      if (!begun) return conflict;
+      return scheduler.call<CommitAnswer>({
         host,
         name: "store.commit",
         effect: async () => {
           const before = await read(commit.transition.jobId);
           const answer = await store.commit({ ...commit, transition: mutant.transition(commit.transition) });
-          if (answer.kind === "won") written(commit.transition.edge, before, answer);
-          if (answer.kind === "won") services.onCommit(commit.transition.jobId);
-          if (answer.kind === "won" && commit.lock) {
-            ledger.add({ kind: "lock", what: "released", host, ...commit.lock, leaseEndMs: 0 });
-          }
+          for (const id of ids) services.inTransaction.delete(id);
+          if (answer.kind !== "won") return answer;
+          const after = await read(commit.transition.jobId);
+          written(commit.transition.edge, before, { kind: "won", row: after ?? answer.row });
+          for (const { edge, row } of commit.creations) written(edge, undefined, { kind: "won", row });
+          services.onCommit(commit.transition.jobId);
+          if (commit.lock) ledger.add({ kind: "lock", what: "released", host, ...commit.lock, leaseEndMs: 0 });
           return answer;
         },
-        lost: () => ({ kind: "failed", error: new Error("simulated: no answer") }),
-        throttled: () => ({ kind: "later", error: new Error("simulated: conflict") }),
-      }),
+        lost: noAnswer,
+        throttled: () => {
+          for (const id of ids) services.inTransaction.delete(id);
+          return conflict;
+        },
+      });
+    },
     readMany: (jobIds) =>
       scheduler.call({ host, name: "store.read", effect: async () => mutant.rows(await store.readMany(jobIds)) }),
     due: (query) =>
@@ -100,10 +137,7 @@ export function storeFor(host: Host, services: Services): JobStore {
         // The index lags: it may still name what was due a moment ago, and not name yet what is.
         effect: async () => {
           const page = await store.due(query);
-          const lagging = store
-            .rows()
-            .filter(() => chance.hit(0.02))
-            .map(({ jobId }) => jobId);
+          const lagging = [...ledger.rows.keys()].filter(() => chance.hit(0.02));
           return { ...page, jobIds: [...new Set([...page.jobIds.filter(() => !chance.hit(0.05)), ...lagging])] };
         },
       }),
@@ -111,119 +145,62 @@ export function storeFor(host: Host, services: Services): JobStore {
 }
 
 export function locksFor(host: Host, services: Services): LockStore {
-  const { scheduler, locks, ledger, mutant } = services;
+  const { scheduler, locks, ledger, chance, mutant } = services;
+  const acquire = async (one: Acquisition): Promise<LockAnswer> => {
+    if (isHeld(one.lockId, services)) return noAnswer();
+    const [answer = noAnswer()] = await mutant.acquire(locks, [one]);
+    const { lockId, token, claimableAtMs: leaseEndMs } = one;
+    if (answer.kind === "acquired") {
+      ledger.add({ kind: "lock", what: "acquired", host, lockId, token, fence: answer.fence, leaseEndMs });
+    }
+    return answer;
+  };
+  const release = async (lock: HeldLock): Promise<boolean> => {
+    if (isHeld(lock.lockId, services)) return false;
+    const [released = false] = await locks.releaseMany([lock]);
+    if (released) ledger.add({ kind: "lock", what: "released", host, ...lock, leaseEndMs: 0 });
+    return released;
+  };
+  const each = async <Item, Answer>(items: readonly Item[], one: (item: Item) => Promise<Answer> | Answer) => {
+    const answers: Answer[] = [];
+    for (const item of items) answers.push(await one(item));
+    return answers;
+  };
   return {
     acquireMany: (asked) =>
-      scheduler.call({
+      scheduler.call<readonly LockAnswer[]>({
         host,
         name: "locks.acquire",
-        effect: async () => {
-          const answers = await mutant.acquire(locks, asked);
-          answers.forEach((answer, at) => {
-            const one = asked[at];
-            if (!one || answer.kind !== "acquired") return;
-            const { lockId, token, claimableAtMs: leaseEndMs } = one;
-            ledger.add({ kind: "lock", what: "acquired", host, lockId, token, fence: answer.fence, leaseEndMs });
-          });
-          return answers;
-        },
-        lost: () => asked.map(() => ({ kind: "failed", error: new Error("simulated: no answer") }) as const),
-        throttled: () => asked.map(() => ({ kind: "failed", error: new Error("simulated: throttled") }) as const),
+        effect: () => each(asked, acquire),
+        lost: () => asked.map(noAnswer),
+        throttled: () => each(asked, (one) => (chance.hit(0.5) ? noAnswer() : acquire(one))),
       }),
     releaseMany: (held) =>
-      scheduler.call({
+      scheduler.call<readonly boolean[]>({
         host,
         name: "locks.release",
-        effect: async () => {
-          const released = await locks.releaseMany(held);
-          held.forEach((lock, at) => {
-            if (released[at]) ledger.add({ kind: "lock", what: "released", host, ...lock, leaseEndMs: 0 });
-          });
-          return released;
-        },
+        effect: () => each(held, release),
         lost: () => held.map(() => false),
+        throttled: () => each(held, (one) => (chance.hit(0.5) ? false : release(one))),
       }),
     extend: (lock, claimableAtMs) =>
-      scheduler.call({
+      scheduler.call<boolean>({
         host,
         name: "locks.extend",
         effect: async () => {
+          if (isHeld(lock.lockId, services)) return silence();
           const extended = await locks.extend(lock, claimableAtMs);
           if (extended) ledger.add({ kind: "lock", what: "acquired", host, ...lock, leaseEndMs: claimableAtMs });
           return extended;
         },
+        lost: silence,
+        throttled: silence,
       }),
   };
-}
-
-export function transportFor(host: Host, services: Services): Transport {
-  const { scheduler, transport, chance, ledger } = services;
-  return {
-    serves: transport.serves,
-    sendMany: (address, messages) =>
-      scheduler.call<readonly SendAnswer[]>({
-        host,
-        name: `sqs.send ${address.lane}`,
-        effect: async () => {
-          // Lost: confirmed and never delivered, which SQS does not do, and a purged queue, an expired
-          // retention or an operator's hand does.
-          const isLost = messages.map(() => address.lane === "jobs" && chance.hit(services.loss()));
-          const sent = await transport.sendMany(
-            address,
-            messages.filter((_, at) => !isLost[at]),
-          );
-          if (address.lane === "dead-letters") {
-            for (const { body, attributes } of messages) {
-              const reason = attributes["antrean-reason"]?.value ?? "none";
-              ledger.add({ kind: "dead-letter", body, reason, native: false });
-            }
-          }
-          const confirmed = sent.values();
-          return isLost.map((lost, at) =>
-            lost
-              ? { kind: "sent", messageId: `lost-${scheduler.steps()}-${at}` }
-              : (confirmed.next().value as SendAnswer),
-          );
-        },
-        lost: () => messages.map(() => ({ kind: "failed", error: new Error("simulated: no answer") }) as const),
-        throttled: () => messages.map(() => ({ kind: "failed", error: new Error("simulated: throttled") }) as const),
-      }),
-    deleteMany: (queue, handles) =>
-      scheduler.call({
-        host,
-        name: "sqs.delete",
-        effect: () => acknowledge(host, services, queue, handles),
-        lost: () => handles.map(() => false),
-      }),
-    backlog: (queue) =>
-      // The count is an estimate.
-      scheduler.call({
-        host,
-        name: "sqs.backlog",
-        effect: async () => Math.max(0, (await transport.backlog(queue)) + chance.below(3) - 1),
-      }),
-  };
-}
-
-/** Deletes, and writes down for each message whether its outcome was durable by then (I8). */
-export async function acknowledge(
-  host: Host,
-  { transport, store, ledger }: Services,
-  queue: string,
-  handles: readonly string[],
-): Promise<readonly boolean[]> {
-  const held = transport.peek({ queue, lane: "jobs" }).filter(({ receiptHandle }) => handles.includes(receiptHandle));
-  const letters = new Set(transport.peek({ queue, lane: "dead-letters" }).map(({ body }) => body));
-  for (const { body } of held) {
-    const row = store.rows().find((one) => bodyOf(one) === body);
-    const durable = row !== undefined && (isTerminal(row.state) || row.agenda !== undefined);
-    ledger.add({ kind: "acknowledged", host, body, safe: durable || letters.has(body) });
-  }
-  return transport.deleteMany(queue, handles);
 }
 
 /** A process's own clock, timers and chance. */
-export function runtimeFor(host: Host, { scheduler, chance }: Services, serial: () => number): Runtime {
+export function runtimeFor(host: Host, { scheduler, chance, serial }: Services): Runtime {
   const now = () => scheduler.nowMs() + host.skewMs;
   return {
     now,
@@ -237,11 +214,13 @@ export function runtimeFor(host: Host, { scheduler, chance }: Services, serial: 
     },
     sleep: (ms, signal) =>
       new Promise((resolve) => {
-        const cancel = scheduler.at(host, scheduler.nowMs() + Math.max(0, ms), resolve);
+        if (signal?.aborted) return resolve();
         const wake = () => {
           cancel();
+          signal?.removeEventListener("abort", wake);
           resolve();
         };
+        const cancel = scheduler.at(host, scheduler.nowMs() + Math.max(0, ms), wake);
         signal?.addEventListener("abort", wake, { once: true });
       }),
     timeout: (ms) => {

@@ -1,13 +1,14 @@
-import { replay } from "../../src/job/edges.ts";
-import { isTerminal } from "../../src/job/row.ts";
 import { createChance } from "../../src/testing/chance.ts";
 import type { Call, Fate, Host } from "../../src/testing/scheduler.ts";
+import { openStream, operate, produceSome, replayOne, sendConflict, sendGarbage } from "./actors.ts";
 import { check, type Violation } from "./checkers.ts";
-import { child, createFleet, type Fleet, locked, MAX_ATTEMPTS, MAX_SKEW_MS, type Nature, plain } from "./fleet.ts";
+import { createFleet, MAX_SKEW_MS, type Process, type WorkerProcess } from "./fleet.ts";
 import { type Mutant, WHOLE } from "./guards.ts";
 
 export interface Walk {
   readonly violations: readonly Violation[];
+  /** Those of them that a checker found in the ledger: no crash, and no history without an end. */
+  readonly found: readonly Violation[];
   readonly steps: number;
   readonly trace: readonly string[];
 }
@@ -16,17 +17,6 @@ const MINUTE = 60_000;
 /** Half an hour in which everything goes wrong, then calm until everything has ended. */
 const CHAOS_MS = 30 * MINUTE;
 const MAX_STEPS = 60_000;
-const NATURES: readonly Nature[] = [
-  "good",
-  "good",
-  "good",
-  "flaky",
-  "killer",
-  "permanent",
-  "commits",
-  "parent",
-  "hangs",
-];
 
 /** One history: what happens is chosen by the seed alone. */
 export async function walk(
@@ -35,6 +25,7 @@ export async function walk(
 ): Promise<Walk> {
   const chance = createChance(seed);
   let chaos = true;
+  let closing = false;
   const fate = ({ host, name }: Call): Fate => {
     if (!chaos) return "through";
     if (host.deaf && name === "store.commit") return "lose-answer";
@@ -48,7 +39,7 @@ export async function walk(
     return roll < 0.06 ? "throttle" : "through";
   };
   const fleet = createFleet({ choose: (calls) => chance.below(calls.length), fate }, chance, mutant, { tracing });
-  const { scheduler, store, ledger } = fleet;
+  const { scheduler, store, ledger, transport } = fleet;
   const world: Host = { name: "world", skewMs: 0, dead: false, pausedUntilMs: 0 };
   const hosts: Host[] = [];
   const after = (ms: number, act: () => void) => void scheduler.at(world, scheduler.nowMs() + ms, act);
@@ -58,31 +49,59 @@ export async function walk(
     if (chaos && chance.hit(0.3)) after(500 + chance.below(2_000), () => replayOne(fleet, jobId));
   });
 
-  for (let n = 0; n < 8 + chance.below(8); n++) after(chance.below(CHAOS_MS / 2), () => produceOne(fleet, seed));
+  for (let n = 0; n < 8 + chance.below(8); n++) after(chance.below(CHAOS_MS / 2), () => produceSome(fleet, seed));
   after(chance.below(MINUTE), () => sendGarbage(fleet, garbage, seed));
   after(MINUTE + chance.below(10 * MINUTE), () => sendConflict(fleet, garbage));
+  openStream(fleet, after);
 
+  const watch = <One extends Process>(process: One): One => {
+    const { host, done } = process;
+    hosts.push(host);
+    done.catch((error) => ledger.add({ kind: "said", host, event: `crashed: ${error}`, jobId: undefined }));
+    return process;
+  };
+  /** A standard queue keeps no order. */
+  const shuffle = () => {
+    const ids = transport.peek({ queue: "default", lane: "jobs" }).map(({ messageId }) => messageId);
+    const places = new Map(ids.map((id) => [id, chance.next()]));
+    transport.arrange(
+      "default",
+      ids.sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0)),
+    );
+  };
   const deliver = () => {
+    if (chance.hit(0.3)) shuffle();
     const messages = fleet.receive(1 + chance.below(10));
     // At least once: now and then a message is there again at once, while it is being worked on.
     for (const { receiptHandle } of messages) {
-      if (chaos && chance.hit(0.02)) fleet.transport.giveBack("default", receiptHandle);
+      if (chaos && chance.hit(0.02)) transport.giveBack("default", receiptHandle);
     }
-    if (messages.length > 0) {
-      const { host, done } = fleet.invoke(messages);
-      hosts.push(host);
-      done.catch((error) => ledger.add({ kind: "said", host, event: `crashed: ${error}`, jobId: undefined }));
-    }
-    const nextMs = fleet.transport.nextVisibleAtMs("default") ?? scheduler.nowMs() + MINUTE;
+    if (messages.length > 0) watch(fleet.invoke(messages));
+    const nextMs = transport.nextVisibleAtMs("default") ?? scheduler.nowMs() + MINUTE;
     after(Math.max(200 + chance.below(3_000), nextMs - scheduler.nowMs()), deliver);
   };
   after(1_000, deliver);
   const sweep = () => {
-    void fleet.sweep().catch(() => {});
-    if (chaos && chance.hit(0.2)) void fleet.sweep().catch(() => {});
+    fleet.sweep();
+    if (chaos && chance.hit(0.2)) fleet.sweep();
     after(MINUTE, sweep);
   };
   after(MINUTE, sweep);
+  // Two processes for what takes long, so that one is there to take over; and one beside the Lambdas.
+  const workers: { readonly queue: string; readonly worker: WorkerProcess }[] = [];
+  const staff = () => {
+    if (closing) return;
+    for (const [queue, count] of [
+      ["slow", 2],
+      ["default", 1],
+    ] as const) {
+      const present = workers.filter((one) => one.queue === queue && !one.worker.host.dead);
+      for (const { worker } of present) if (chaos && chance.hit(0.05)) worker.stop();
+      if (present.length < count) workers.push({ queue, worker: watch(fleet.employ(queue)) });
+    }
+    after(20_000, staff);
+  };
+  after(1_000, staff);
   const disturb = () => {
     const living = hosts.filter(({ dead }) => !dead);
     const victim = living.length > 0 ? chance.pick(living) : undefined;
@@ -100,23 +119,14 @@ export async function walk(
     for (const host of hosts) host.pausedUntilMs = Math.min(host.pausedUntilMs, scheduler.nowMs() + 10 * MINUTE);
   });
 
-  const isQuiet = () =>
-    !chaos &&
-    store.rows().every(({ state, agenda }) => isTerminal(state) && (agenda === undefined || agenda.kind === "dead")) &&
-    fleet.transport.nextVisibleAtMs("default") === undefined &&
-    hosts.every(({ dead }) => dead);
-  const ended = await scheduler.run(isQuiet, MAX_STEPS);
-  const violations = check({
-    entries: ledger.entries,
-    rows: store.rows(),
-    maxSkewMs: MAX_SKEW_MS,
-    garbage,
-    maxAttempts: MAX_ATTEMPTS,
-    isInnocent: (jobId) => {
-      const nature = (store.rows().find((row) => row.jobId === jobId)?.envelope.payload as { nature?: string })?.nature;
-      return nature === "good" || nature === "commits" || nature === "parent";
-    },
-  });
+  const isOver = () => {
+    if (chaos || !fleet.isQuiet()) return false;
+    if (!closing) for (const { worker } of workers) worker.stop();
+    closing = true;
+    return hosts.every(({ dead }) => dead);
+  };
+  const ended = await scheduler.run(isOver, MAX_STEPS);
+  const outcome = { entries: ledger.entries, rows: store.rows(), maxSkewMs: MAX_SKEW_MS, garbage };
   const hung =
     ended === "steps" ? [{ invariant: "I1", what: `not quiet after ${MAX_STEPS} steps`, atMs: scheduler.nowMs() }] : [];
   const crashed = ledger.entries.flatMap((entry) =>
@@ -124,53 +134,6 @@ export async function walk(
       ? [{ invariant: "I8", what: entry.event, atMs: entry.atMs }]
       : [],
   );
-  return { violations: [...violations, ...hung, ...crashed], steps: scheduler.steps(), trace: scheduler.trace };
-}
-
-function produceOne({ services: { chance }, produce }: Fleet, seed: number): void {
-  const contract = chance.pick([locked, locked, plain]);
-  const given = {
-    entity: `e${chance.below(2)}`,
-    version: 1 + chance.below(4),
-    nature: chance.pick(NATURES),
-    salt: contract === plain ? seed : 0,
-  };
-  const options = chance.hit(0.2) ? { delay: chance.pick([20_000, 400_000, 1_200_000]) } : {};
-  // Refused where the key was taken by another payload, or where no answer came: then it is not accepted.
-  produce(contract, given, options).catch(() => {});
-}
-
-function sendGarbage({ transport }: Fleet, garbage: string[], seed: number): void {
-  const body = `{"not":"an envelope","seed":${seed}}`;
-  garbage.push(body);
-  void transport.sendMany({ queue: "default", lane: "jobs" }, [{ body, attributes: {}, delaySeconds: 0 }]);
-}
-
-/** Another service takes a key that is taken, for something else. */
-function sendConflict({ transport, store, services: { chance } }: Fleet, garbage: string[]): void {
-  const rows = store.rows().filter(({ envelope }) => envelope.jobType !== child.type);
-  if (rows.length === 0) return;
-  const { envelope } = chance.pick(rows);
-  const payload = { ...(envelope.payload as object), salt: 999_999 };
-  const body = JSON.stringify({ ...envelope, messageId: "conflict", payload });
-  garbage.push(body);
-  void transport.sendMany({ queue: "default", lane: "jobs" }, [{ body, attributes: {}, delaySeconds: 0 }]);
-}
-
-/** An operator replays what is dead; sometimes two do it at once. */
-function operate({ store, services: { chance }, born, partsFor }: Fleet): void {
-  const dead = store.rows().filter(({ state }) => state === "dead");
-  if (dead.length === 0) return;
-  const row = chance.pick(dead);
-  for (let n = 0; n < 1 + chance.below(2); n++) replayOne({ store, born, partsFor }, row.jobId);
-}
-
-/** Opens what is finished again, as it is seen now. */
-function replayOne({ store, born, partsFor }: Pick<Fleet, "store" | "born" | "partsFor">, jobId: string): void {
-  const row = store.rows().find((one) => one.jobId === jobId);
-  if (row && isTerminal(row.state)) {
-    const parts = partsFor(born("operator"));
-    const fresh = { nowMs: parts.runtime.now(), token: parts.runtime.token(), wait: parts.runtime.token() };
-    void parts.store.transitionMany([replay(row, fresh, parts.times)]);
-  }
+  const found = check(outcome);
+  return { violations: [...found, ...hung, ...crashed], found, steps: scheduler.steps(), trace: scheduler.trace };
 }

@@ -48,7 +48,7 @@ export interface MemoryTransport extends Transport {
  *
  * It is kinder than SQS, and `test/contract/kinder.memory.test.ts` says each: it keeps the order, delivers no
  * hidden message twice, finds all that is visible, counts exactly, and forgets nothing. The simulation takes most
- * of this kindness away (`test/simulation/ports.ts`).
+ * of this kindness away (`test/simulation/queues.ts`).
  */
 export function createMemoryTransport(options: MemoryTransportOptions): MemoryTransport {
   const { queues, runtime, visibilityMs = 360_000, maxReceiveCount = 10 } = options;
