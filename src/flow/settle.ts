@@ -8,9 +8,9 @@ import { refOf } from "./parts.ts";
 import { sendRows } from "./send.ts";
 
 /**
- * The end of an owned row: one conditional write -> unlock -> copy or DLQ -> acknowledge. A
- * stale owner's write changes nothing and ends as `lease-lost`, its message left (I2). A release that does not
- * get through costs only time: the lock's lease ends by itself.
+ * The end of an owned row: one conditional write -> unlock -> copy or DLQ -> acknowledge. A stale owner's
+ * write changes nothing and ends as `lease-lost`, its message left (I2). A release that does not get through
+ * costs only time: the lock's lease ends by itself.
  */
 export async function settle(owned: Owned, transition: Transition, event: JobEvent, batch: Batch): Promise<void> {
   const { delivery, row, lock } = owned;

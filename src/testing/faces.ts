@@ -29,7 +29,8 @@ export interface Services {
  * that it writes (docs/lifecycle.md), or what it does.
  */
 
-const noAnswer = () => ({ kind: "failed", error: new Error("simulated: no answer") }) as const;
+/** What the caller of a write is told whose answer was lost. */
+export const noAnswer = () => ({ kind: "failed", error: new Error("simulated: no answer") }) as const;
 
 export function storeFor(host: Host, { scheduler, store, ledger, apply }: Services): JobStore {
   const write = <Item extends { readonly edge: string }>(
@@ -111,7 +112,10 @@ export function transportFor(host: Host, { scheduler, transport }: Services): Tr
 }
 
 /** A process's own clock, timers and chance. */
-export function runtimeFor(host: Host, { scheduler, chance, serial }: Services): Runtime {
+export function runtimeFor(
+  host: Host,
+  { scheduler, chance, serial }: Pick<Services, "scheduler" | "chance" | "serial">,
+): Runtime {
   return {
     now: () => scheduler.nowMs() + host.skewMs,
     monotonic: scheduler.nowMs,

@@ -1,3 +1,4 @@
+import { anew } from "../../src/flow/parts.ts";
 import { replay } from "../../src/job/edges.ts";
 import { isTerminal, type State } from "../../src/job/row.ts";
 import type { Fleet } from "./fleet.ts";
@@ -95,8 +96,7 @@ export function replayOne({ ledger, born, partsFor }: Fleet, jobId: string): voi
   const row = ledger.rows.get(jobId);
   if (row && isTerminal(row.state)) {
     const parts = partsFor(born("operator"));
-    const fresh = { nowMs: parts.runtime.now(), token: parts.runtime.token(), wait: parts.runtime.token() };
-    void parts.store.transitionMany([replay(row, fresh, parts.times)]);
+    void parts.store.transitionMany([replay(row, anew(parts), parts.times)]);
   }
 }
 

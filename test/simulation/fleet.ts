@@ -16,11 +16,12 @@ import type { IncomingMessage } from "../../src/job/message.ts";
 import { viaStream } from "../../src/job/outbox.ts";
 import { isTerminal } from "../../src/job/row.ts";
 import type { Chance } from "../../src/testing/chance.ts";
+import { runtimeFor } from "../../src/testing/faces.ts";
 import { type Chooser, createScheduler, type Host } from "../../src/testing/scheduler.ts";
 import type { Mutant } from "./guards.ts";
 import { handlersOf, type Payload, type plain } from "./jobs.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
-import { locksFor, runtimeFor, type Services, storeFor } from "./ports.ts";
+import { locksFor, type Services, storeFor } from "./ports.ts";
 import { acknowledge, inboxFor, lettersFor, QUEUES, receive, transportFor } from "./queues.ts";
 
 export const INVOCATION_MS = 60_000;

@@ -3,8 +3,9 @@ import { type Handler, handle } from "../../src/consumer.ts";
 import type { JobContext } from "../../src/flow/execute.ts";
 import { defineJob, everyTime } from "../../src/job/contract.ts";
 import type { JobRow } from "../../src/job/row.ts";
+import { runtimeFor } from "../../src/testing/faces.ts";
 import type { Host } from "../../src/testing/scheduler.ts";
-import { runtimeFor, type Services } from "./ports.ts";
+import type { Services } from "./ports.ts";
 
 export const MAX_ATTEMPTS = 4;
 /** How many children a job with children has. */

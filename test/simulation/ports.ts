@@ -6,8 +6,8 @@ import type { JobRow } from "../../src/job/row.ts";
 import type { Creation, Edge, Transition, WriteAnswer } from "../../src/job/transition.ts";
 import type { CommitAnswer, JobStore } from "../../src/ports/job-store.ts";
 import type { LockStore } from "../../src/ports/lock-store.ts";
-import type { Runtime } from "../../src/ports/runtime.ts";
 import type { Chance } from "../../src/testing/chance.ts";
+import { noAnswer } from "../../src/testing/faces.ts";
 import type { Host, Scheduler } from "../../src/testing/scheduler.ts";
 import type { Mutant } from "./guards.ts";
 import type { Ledger } from "./ledger.ts";
@@ -35,7 +35,6 @@ export interface Services {
   loss(): number;
 }
 
-export const noAnswer = () => ({ kind: "failed", error: new Error("simulated: no answer") }) as const;
 export const silence = () => Promise.reject(new Error("simulated: no answer"));
 
 /** How long DynamoDB holds a transaction's items. */
@@ -196,38 +195,5 @@ export function locksFor(host: Host, services: Services): LockStore {
         lost: silence,
         throttled: silence,
       }),
-  };
-}
-
-/** A process's own clock, timers and chance. */
-export function runtimeFor(host: Host, { scheduler, chance, serial }: Services): Runtime {
-  const now = () => scheduler.nowMs() + host.skewMs;
-  return {
-    now,
-    monotonic: () => scheduler.nowMs(),
-    random: chance.next,
-    token: () => `t${serial()}`,
-    uuid: () => `u${serial()}`,
-    exit: (why) => {
-      host.exit = why;
-      host.dead = true;
-    },
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        if (signal?.aborted) return resolve();
-        const wake = () => {
-          cancel();
-          signal?.removeEventListener("abort", wake);
-          resolve();
-        };
-        const cancel = scheduler.at(host, scheduler.nowMs() + Math.max(0, ms), wake);
-        signal?.addEventListener("abort", wake, { once: true });
-      }),
-    timeout: (ms) => {
-      const controller = new AbortController();
-      const abort = () => controller.abort(new DOMException("the time is up", "TimeoutError"));
-      const cancel = scheduler.at(host, scheduler.nowMs() + Math.max(0, ms), abort);
-      return { signal: controller.signal, cancel };
-    },
   };
 }

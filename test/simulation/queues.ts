@@ -1,10 +1,11 @@
-import { bodyOf, type IncomingMessage } from "../../src/job/message.ts";
+import { bodyOf, type IncomingMessage, REASON_ATTRIBUTE } from "../../src/job/message.ts";
 import { isTerminal } from "../../src/job/row.ts";
 import type { DeadLetters } from "../../src/ports/dead-letters.ts";
 import type { Inbox, VisibilityAnswer } from "../../src/ports/inbox.ts";
 import type { SendAnswer, Transport } from "../../src/ports/transport.ts";
+import { noAnswer, runtimeFor } from "../../src/testing/faces.ts";
 import type { Host } from "../../src/testing/scheduler.ts";
-import { noAnswer, runtimeFor, type Services, silence } from "./ports.ts";
+import { type Services, silence } from "./ports.ts";
 
 export const QUEUES = ["default", "slow"] as const;
 
@@ -26,7 +27,7 @@ export function transportFor(host: Host, services: Services): Transport {
           );
           if (address.lane === "dead-letters") {
             for (const { body, attributes } of messages) {
-              const reason = attributes["antrean-reason"]?.value ?? "none";
+              const reason = attributes[REASON_ATTRIBUTE]?.value ?? "none";
               ledger.add({ kind: "dead-letter", body, reason, native: false });
             }
           }

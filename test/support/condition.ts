@@ -49,7 +49,12 @@ export function conditionHolds(
   return verdict;
 }
 
-function compare(left: AttributeValue | undefined, operator: string, right: AttributeValue | undefined): boolean {
+/** A comparison as DynamoDB makes it: with what is not there it is false. */
+export function compare(
+  left: AttributeValue | undefined,
+  operator: string,
+  right: AttributeValue | undefined,
+): boolean {
   if (right === undefined) throw new Error("no such value");
   if (left === undefined) return false;
   if (operator === "=") return JSON.stringify(left) === JSON.stringify(right);

@@ -1,4 +1,5 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import { compare } from "./condition.ts";
 
 type Item = Readonly<Record<string, AttributeValue>>;
 
@@ -40,12 +41,6 @@ export function execute(statement: string, parameters: readonly AttributeValue[]
       : compare(item?.[unquoted(name)], operator, next());
   });
   return done(item && holds.every(Boolean) ? { item: changed } : { code: "ConditionalCheckFailed" });
-}
-
-function compare(left: AttributeValue | undefined, operator: string, right: AttributeValue): boolean {
-  if (operator === "=") return JSON.stringify(left) === JSON.stringify(right);
-  if (left?.N === undefined || right.N === undefined) return false;
-  return operator === "<=" ? Number(left.N) <= Number(right.N) : Number(left.N) > Number(right.N);
 }
 
 function nameIn(form: RegExp, text: string): string {

@@ -25,7 +25,7 @@ export interface DynamoJobStoreOptions {
   /** Agenda partitions a queue; the same number in every part that shares the table. */
   readonly shards: number;
   readonly runtime: Pick<Runtime, "random" | "sleep">;
-  /** Shared with the lock store, so that a settle and a release are one request. Default: its own. */
+  /** Shared with the lock store, so that what both write in one turn is one request. Default: its own. */
   readonly writes?: Writes;
 }
 

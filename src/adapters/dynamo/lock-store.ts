@@ -23,7 +23,7 @@ import { createWrites, type Writes, type Written } from "./writes.ts";
 export interface DynamoLockStoreOptions {
   readonly client: DynamoDBClient;
   readonly table: string;
-  /** Shared with the job store, so that a release and a settle are one request. Default: its own. */
+  /** Shared with the job store, so that what both write in one turn is one request. Default: its own. */
   readonly writes?: Writes;
 }
 
