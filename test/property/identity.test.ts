@@ -37,6 +37,41 @@ it("B15 moving characters from one part to the next is another job", () => {
   );
 });
 
+/** Parts that hold the separator themselves, so that every cut between two pieces joins to the same text. */
+const separated = fc.record({
+  pieces: fc.array(part, { minLength: 3, maxLength: 6 }),
+  separator: fc.constantFrom("", "#", ":", "/", "\u0000"),
+  cuts: fc.tuple(fc.nat(), fc.nat(), fc.nat(), fc.nat()),
+});
+
+it("B15 no separator that parts may hold makes two tuples one job", () => {
+  fc.assert(
+    fc.property(separated, ({ pieces, separator, cuts: [i, j, k, l] }) => {
+      const cutAt = (first: number, second: number) => {
+        const from = 1 + (first % (pieces.length - 2));
+        const to = from + 1 + (second % (pieces.length - from - 1));
+        const join = (start: number, end?: number) => pieces.slice(start, end).join(separator);
+        return { tenantId: join(0, from), jobType: join(from, to), key: join(to) };
+      };
+      const [a, b] = [cutAt(i, j), cutAt(k, l)];
+      expect(jobIdOf(a) === jobIdOf(b)).toBe(sameIdentity(a, b));
+    }),
+  );
+});
+
+it("B15 no separator that parts may hold makes two pairs one lock", () => {
+  fc.assert(
+    fc.property(separated, ({ pieces, separator, cuts: [i, j] }) => {
+      const cutAt = (at: number) => {
+        const from = 1 + (at % (pieces.length - 1));
+        return [pieces.slice(0, from).join(separator), pieces.slice(from).join(separator)] as const;
+      };
+      const [a, b] = [cutAt(i), cutAt(j)];
+      expect(lockIdOf(...a) === lockIdOf(...b)).toBe(a[0] === b[0] && a[1] === b[1]);
+    }),
+  );
+});
+
 it("B15 no two pairs of tenant and lock key share a lock, wherever they are cut", () => {
   fc.assert(
     fc.property(part, part, fc.nat(8), (tenantId, lockKey, cut) => {

@@ -39,6 +39,11 @@ describe("retryPolicy", () => {
     }
   });
 
+  it("B29 a base of none is no wait at any attempt: nothing times an overflow would be no number", () => {
+    const policy = retryPolicy({ exponential: { base: 0, cap: "1m" } });
+    expect([1, 2, 1_100, Number.POSITIVE_INFINITY].map(policy.delayMs)).toEqual([0, 0, 0, 0]);
+  });
+
   it.each([0, -1, Number.NaN, 0.5, "0", "x"])("B29 counts attempt %s as the first", (attempt) => {
     expect(retryPolicy().delayMs(attempt as number)).toBe(10_000);
     expect(retryPolicy({ exponential: { base: "1s", cap: "1m" } }).delayMs(attempt as number)).toBe(1_000);
