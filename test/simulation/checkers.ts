@@ -149,13 +149,15 @@ function* attemptsAreHonest({ entries }: Outcome): Iterable<Violation> {
   const claims = new Map<string, number>();
   // Owners that were dead, or frozen past their lease. The first of them may have died by a mate, and is no attempt.
   const losses = new Map<string, number>();
+  // Of a handler that never fails: a service did not answer it, not once in all its tries.
+  const retries = new Map<string, number>();
   for (const entry of entries) {
     if (entry.kind === "written") {
       const life = `${entry.after.jobId} ${entry.after.generation}`;
-      if (CLAIMS.has(entry.edge)) claims.set(life, (claims.get(life) ?? 0) + 1);
-      if (entry.before?.state === "running" && (CLAIMS.has(entry.edge) || entry.edge === "break")) {
-        losses.set(life, (losses.get(life) ?? 0) + 1);
-      }
+      const count = (of: Map<string, number>) => of.set(life, (of.get(life) ?? 0) + 1);
+      if (CLAIMS.has(entry.edge)) count(claims);
+      if (entry.edge === "retry") count(retries);
+      if (entry.before?.state === "running" && (CLAIMS.has(entry.edge) || entry.edge === "break")) count(losses);
     }
     if (entry.kind === "handler" && entry.what === "started") {
       if (entry.attempt > MAX_ATTEMPTS || entry.attempt < 1) {
@@ -168,9 +170,10 @@ function* attemptsAreHonest({ entries }: Outcome): Iterable<Violation> {
       const tries = claims.get(life) ?? 0;
       if (tries < attempt)
         yield violation("I4", `${jobId} was buried for ${attempt} attempts after ${tries} claims`, entry);
+      const retried = retries.get(life) ?? 0;
       const lost = losses.get(life) ?? 0;
-      if (isInnocent(entry.after) && lost <= MAX_ATTEMPTS)
-        yield violation("I7", `${jobId} did nothing and was buried after ${lost} deaths`, entry);
+      if (isInnocent(entry.after) && retried + lost < (retried > 0 ? MAX_ATTEMPTS : MAX_ATTEMPTS + 1))
+        yield violation("I7", `${jobId} did nothing and was buried after ${lost} deaths, ${retried} retries`, entry);
     }
   }
 }
