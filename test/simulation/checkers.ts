@@ -144,33 +144,34 @@ function* successIsFinal({ entries }: Outcome): Iterable<Violation> {
   }
 }
 
-/** I4: attempts are bounded and counted at the claim, and nobody is buried for tries that there were not. */
+/**
+ * I4, I7: attempts are bounded, and nobody is buried for tries that there were not. A try that counts is a handler
+ * that ended badly, or an owner that died alone: one that died beside mates may have died by one of them.
+ */
 function* attemptsAreHonest({ entries }: Outcome): Iterable<Violation> {
-  const claims = new Map<string, number>();
-  // Owners that were dead, or frozen past their lease. The first of them may have died by a mate, and is no attempt.
-  const losses = new Map<string, number>();
+  const counted = new Map<string, number>();
+  const claims = new Map<string, { readonly alone: boolean; started: boolean }>();
   for (const entry of entries) {
     if (entry.kind === "written") {
-      const life = `${entry.after.jobId} ${entry.after.generation}`;
-      if (CLAIMS.has(entry.edge)) claims.set(life, (claims.get(life) ?? 0) + 1);
-      if (entry.before?.state === "running" && (CLAIMS.has(entry.edge) || entry.edge === "break")) {
-        losses.set(life, (losses.get(life) ?? 0) + 1);
+      const { before, after, edge } = entry;
+      const life = `${after.jobId} ${after.generation}`;
+      const claim = claims.get(after.jobId);
+      const isLoss = before?.state === "running" && (CLAIMS.has(edge) || edge === "break");
+      const hasFailed = edge === "retry" || (edge === "bury" && claim?.started);
+      if ((isLoss && claim?.alone) || hasFailed) counted.set(life, (counted.get(life) ?? 0) + 1);
+      if (CLAIMS.has(edge)) claims.set(after.jobId, { alone: edge === "claim-alone", started: false });
+      const tries = counted.get(life) ?? 0;
+      if (edge === "bury" && after.reason === "attempts-exhausted" && tries < MAX_ATTEMPTS) {
+        const invariant = isInnocent(after) ? "I7" : "I4";
+        yield violation(invariant, `${after.jobId} was buried for attempts after ${tries} of ${MAX_ATTEMPTS}`, entry);
       }
     }
     if (entry.kind === "handler" && entry.what === "started") {
+      const claim = claims.get(entry.jobId);
+      if (claim) claim.started = true;
       if (entry.attempt > MAX_ATTEMPTS || entry.attempt < 1) {
         yield violation("I4", `${entry.jobId} ran as attempt ${entry.attempt} of ${MAX_ATTEMPTS}`, entry);
       }
-    }
-    if (entry.kind === "written" && entry.edge === "bury" && entry.after.reason === "attempts-exhausted") {
-      const { jobId, generation, attempt } = entry.after;
-      const life = `${jobId} ${generation}`;
-      const tries = claims.get(life) ?? 0;
-      if (tries < attempt)
-        yield violation("I4", `${jobId} was buried for ${attempt} attempts after ${tries} claims`, entry);
-      const lost = losses.get(life) ?? 0;
-      if (isInnocent(entry.after) && lost <= MAX_ATTEMPTS)
-        yield violation("I7", `${jobId} did nothing and was buried after ${lost} deaths`, entry);
     }
   }
 }

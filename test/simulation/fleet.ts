@@ -73,6 +73,7 @@ export function createFleet(
     mutant,
     serial: next,
     inTransaction: new Map(),
+    bodies: new Map(),
     receivedByWorkers: new Set(),
     loss: () => lossRate,
     onCommit: (jobId) => onCommit(jobId),

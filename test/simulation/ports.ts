@@ -2,6 +2,7 @@ import type { MemoryJobStore } from "../../src/adapters/memory/job-store.ts";
 import type { MemoryLockStore } from "../../src/adapters/memory/lock-store.ts";
 import type { MemoryTransport } from "../../src/adapters/memory/transport.ts";
 import type { Acquisition, HeldLock, LockAnswer } from "../../src/job/lock.ts";
+import { bodyOf } from "../../src/job/message.ts";
 import type { JobRow } from "../../src/job/row.ts";
 import type { Creation, Edge, Transition, WriteAnswer } from "../../src/job/transition.ts";
 import type { CommitAnswer, JobStore } from "../../src/ports/job-store.ts";
@@ -25,6 +26,8 @@ export interface Services {
   serial(): number;
   /** Items of transactions that are under way, by when each is over. */
   readonly inTransaction: Map<string, number>;
+  /** Whose message a body is, of every row that was put. */
+  readonly bodies: Map<string, string>;
   /** Ids of messages that a worker process has had. */
   readonly receivedByWorkers: Set<string>;
   /** A commit went through: an operator may be quicker than its answer. */
@@ -45,15 +48,16 @@ const isHeld = (id: string, { inTransaction, scheduler }: Services) => (inTransa
 
 /** The job store as one process sees it: each call waits its turn, and what it writes is in the ledger. */
 export function storeFor(host: Host, services: Services): JobStore {
-  const { scheduler, store, ledger, chance, mutant } = services;
+  const { scheduler, store, ledger, chance, mutant, bodies } = services;
   const written = (edge: Edge, before: JobRow | undefined, answer: WriteAnswer) => {
     const changed = answer.kind === "won" && JSON.stringify(before) !== JSON.stringify(answer.row);
     if (changed) ledger.add({ kind: "written", edge, host, before, after: answer.row });
+    if (changed && !before) bodies.set(bodyOf(answer.row), answer.row.jobId);
   };
-  const read = async (jobId: string) => (await store.readMany([jobId]))[0];
+  const read = (jobId: string) => ledger.rows.get(jobId);
   const apply = async (transition: Transition): Promise<WriteAnswer> => {
     if (isHeld(transition.jobId, services)) return noAnswer();
-    const before = await read(transition.jobId);
+    const before = read(transition.jobId);
     if (transition.edge === "break" && !mutant.breaks) return { kind: "lost", stored: before };
     const [answer = noAnswer()] = await store.transitionMany([mutant.transition(transition)]);
     written(transition.edge, before, answer);
@@ -63,7 +67,7 @@ export function storeFor(host: Host, services: Services): JobStore {
   const put = async (asked: Creation): Promise<WriteAnswer> => {
     const creation = mutant.creation(asked);
     if (isHeld(creation.row.jobId, services)) return noAnswer();
-    const before = await read(creation.row.jobId);
+    const before = read(creation.row.jobId);
     const [answer = noAnswer()] = await store.createMany([creation]);
     written(creation.edge, before, answer);
     if (answer.kind === "won" && answer.row.outbox) services.onRecord(answer.row.jobId);
@@ -109,13 +113,13 @@ export function storeFor(host: Host, services: Services): JobStore {
         host,
         name: "store.commit",
         effect: async () => {
-          const before = await read(commit.transition.jobId);
+          const before = read(commit.transition.jobId);
           const answer = await store.commit({ ...commit, transition: mutant.transition(commit.transition) });
           for (const id of ids) services.inTransaction.delete(id);
           if (answer.kind !== "won") return answer;
-          const after = await read(commit.transition.jobId);
-          written(commit.transition.edge, before, { kind: "won", row: after ?? answer.row });
-          for (const { edge, row } of commit.creations) written(edge, undefined, { kind: "won", row });
+          const [row = answer.row] = await store.readMany([commit.transition.jobId]);
+          written(commit.transition.edge, before, { kind: "won", row });
+          for (const one of commit.creations) written(one.edge, undefined, { kind: "won", row: one.row });
           services.onCommit(commit.transition.jobId);
           if (commit.lock) ledger.add({ kind: "lock", what: "released", host, ...commit.lock, leaseEndMs: 0 });
           return answer;

@@ -1,4 +1,4 @@
-import { bodyOf, type IncomingMessage, REASON_ATTRIBUTE } from "../../src/job/message.ts";
+import { type IncomingMessage, REASON_ATTRIBUTE } from "../../src/job/message.ts";
 import { isTerminal } from "../../src/job/row.ts";
 import type { DeadLetters } from "../../src/ports/dead-letters.ts";
 import type { Inbox, VisibilityAnswer } from "../../src/ports/inbox.ts";
@@ -61,7 +61,7 @@ export function transportFor(host: Host, services: Services): Transport {
 /** Deletes, and writes down for each message whether its outcome was durable by then (I8). */
 export async function acknowledge(
   host: Host,
-  { transport, ledger }: Services,
+  { transport, ledger, bodies }: Services,
   queue: string,
   handles: readonly string[],
 ): Promise<readonly boolean[]> {
@@ -74,7 +74,7 @@ export async function acknowledge(
   ];
   const kept = new Set(elsewhere.map(({ body }) => body));
   for (const { body } of all.filter(({ receiptHandle }) => given.has(receiptHandle))) {
-    const row = [...ledger.rows.values()].find((one) => bodyOf(one) === body);
+    const row = ledger.rows.get(bodies.get(body) ?? "");
     const durable = row !== undefined && (isTerminal(row.state) || row.agenda !== undefined);
     ledger.add({ kind: "acknowledged", host, body, safe: durable || kept.has(body) });
   }

@@ -90,6 +90,7 @@ export async function walk(
   // Two processes for what takes long, so that one is there to take over; and one beside the Lambdas.
   const workers: { readonly queue: string; readonly worker: WorkerProcess }[] = [];
   const staff = () => {
+    after(20_000, staff);
     if (closing) return;
     for (const [queue, count] of [
       ["slow", 2],
@@ -99,7 +100,6 @@ export async function walk(
       for (const { worker } of present) if (chaos && chance.hit(0.05)) worker.stop();
       if (present.length < count) workers.push({ queue, worker: watch(fleet.employ(queue)) });
     }
-    after(20_000, staff);
   };
   after(1_000, staff);
   const disturb = () => {
@@ -120,10 +120,11 @@ export async function walk(
   });
 
   const isOver = () => {
-    if (chaos || !fleet.isQuiet()) return false;
-    if (!closing) for (const { worker } of workers) worker.stop();
-    closing = true;
-    return hosts.every(({ dead }) => dead);
+    const isQuiet = !chaos && fleet.isQuiet();
+    if (isQuiet && !closing) for (const { worker } of workers) worker.stop();
+    // Somebody who was frozen may still send: then there are workers again.
+    closing = isQuiet;
+    return isQuiet && hosts.every(({ dead }) => dead);
   };
   const ended = await scheduler.run(isOver, MAX_STEPS);
   const outcome = { entries: ledger.entries, rows: store.rows(), maxSkewMs: MAX_SKEW_MS, garbage };
