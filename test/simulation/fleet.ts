@@ -217,10 +217,13 @@ export function createFleet(
       }
     },
     receive: (max: number) => receive(services, "default", max),
-    /** Everything has ended: no job is open, and no message is anywhere but in a DLQ. */
-    isQuiet: () =>
-      QUEUES.every((queue) => transport.nextVisibleAtMs(queue) === undefined) &&
-      [...ledger.rows.values()].every(({ state, agenda }) => isTerminal(state) && (!agenda || agenda.kind === "dead")),
+    /** What has not ended: jobs that are open, and queues with messages in them, DLQs apart. */
+    unrest: (): readonly string[] => [
+      ...QUEUES.filter((queue) => transport.nextVisibleAtMs(queue) !== undefined),
+      ...[...ledger.rows.values()]
+        .filter(({ state, agenda }) => !isTerminal(state) || (agenda && agenda.kind !== "dead"))
+        .map(({ jobId, state }) => `${jobId} ${state}`),
+    ],
     /** The next process of this name is the crash sweep's victim. */
     arm: (name: string) => {
       victimName = name;

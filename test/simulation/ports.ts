@@ -119,7 +119,9 @@ export function storeFor(host: Host, services: Services): JobStore {
           if (answer.kind !== "won") return answer;
           const [row = answer.row] = await store.readMany([commit.transition.jobId]);
           written(commit.transition.edge, before, { kind: "won", row });
-          for (const one of commit.creations) written(one.edge, undefined, { kind: "won", row: one.row });
+          // Won by an earlier try: they were written then, and others may have moved them since.
+          const created = commit.creations.filter(({ row: { jobId } }) => read(jobId) === undefined);
+          for (const one of created) written(one.edge, undefined, { kind: "won", row: one.row });
           services.onCommit(commit.transition.jobId);
           if (commit.lock) ledger.add({ kind: "lock", what: "released", host, ...commit.lock, leaseEndMs: 0 });
           return answer;

@@ -120,7 +120,7 @@ export async function walk(
   });
 
   const isOver = () => {
-    const isQuiet = !chaos && fleet.isQuiet();
+    const isQuiet = !chaos && fleet.unrest().length === 0;
     if (isQuiet && !closing) for (const { worker } of workers) worker.stop();
     // Somebody who was frozen may still send: then there are workers again.
     closing = isQuiet;
@@ -128,8 +128,9 @@ export async function walk(
   };
   const ended = await scheduler.run(isOver, MAX_STEPS);
   const outcome = { entries: ledger.entries, rows: store.rows(), maxSkewMs: MAX_SKEW_MS, garbage };
-  const hung =
-    ended === "steps" ? [{ invariant: "I1", what: `not quiet after ${MAX_STEPS} steps`, atMs: scheduler.nowMs() }] : [];
+  const living = hosts.filter(({ dead }) => !dead).map(({ name }) => `${name} lives`);
+  const unrest = `not quiet after ${MAX_STEPS} steps: ${[...fleet.unrest(), ...living].join(", ")}`;
+  const hung = ended === "steps" ? [{ invariant: "I1", what: unrest, atMs: scheduler.nowMs() }] : [];
   const crashed = ledger.entries.flatMap((entry) =>
     entry.kind === "said" && entry.event.startsWith("crashed")
       ? [{ invariant: "I8", what: entry.event, atMs: entry.atMs }]
