@@ -1,5 +1,6 @@
 import { bindHandlers, type Handler } from "./consumer.ts";
 import type { ConsumerParts } from "./flow/parts.ts";
+import { AntreanError } from "./job/errors.ts";
 import { consumerQueue } from "./settings.ts";
 import { type Wired, wire } from "./wire.ts";
 
@@ -13,6 +14,9 @@ export async function prepareConsumer<Deps>(
   { context }: ConsumerOptions<Deps>,
   handlers: readonly Handler<Deps>[],
 ): Promise<ConsumerParts & Wired> {
+  if (handlers.length === 0) {
+    throw new AntreanError("configuration", "no handlers are given: every message would wait for one in vain");
+  }
   const wired = wire();
   const queue = consumerQueue(wired.settings);
   // Without `context` nobody can name a type for `deps` but `unknown`.

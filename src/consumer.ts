@@ -3,6 +3,7 @@ import type { BoundHandler } from "./flow/parts.ts";
 import type { JobContract, Output, Schema } from "./job/contract.ts";
 import { type Duration, durationMs } from "./job/duration.ts";
 import { AntreanError } from "./job/errors.ts";
+import { optionsTrouble } from "./job/options.ts";
 
 /** One contract and what is done for it. Made by `handle`. */
 export interface Handler<Deps> {
@@ -43,13 +44,22 @@ export function handle<S extends Schema, Deps = unknown>(
   run: (payload: Output<S>, context: JobContext<Deps>) => unknown,
   options: HandleOptions<Output<S>, Deps> = {},
 ): Handler<Deps> {
+  const refuse = (message: string): never => {
+    throw new AntreanError("invalid-contract", `handle(${contract.type}): ${message}`);
+  };
+  const trouble = optionsTrouble<HandleOptions<unknown, unknown>>(options, {
+    timeout: true,
+    isCurrent: true,
+    onUncertain: true,
+  });
+  if (trouble !== undefined) refuse(trouble);
+  if (typeof run !== "function") refuse("the second argument is what is done, a function");
   const timeoutMs = durationMs(options.timeout ?? "30s", `${contract.type}: timeout`);
   const { isCurrent, onUncertain = "retry" } = options;
-  if (timeoutMs === 0) throw new AntreanError("invalid-contract", `${contract.type}: timeout must be over 0`);
+  if (timeoutMs === 0) refuse("timeout must be over 0");
   // Taken for `retry`, a misspelt `park` would repeat an effect that must not be.
   if (typeof onUncertain !== "function" && onUncertain !== "retry" && onUncertain !== "park") {
-    const message = `${contract.type}: onUncertain is "retry", "park" or a function, and not ${JSON.stringify(onUncertain)}`;
-    throw new AntreanError("invalid-contract", message);
+    refuse(`onUncertain is "retry", "park" or a function, and not ${JSON.stringify(onUncertain)}`);
   }
   return { contract, timeoutMs, run, isCurrent, onUncertain } as Handler<Deps>;
 }

@@ -7,6 +7,8 @@ import { consume } from "./flow/consume.ts";
 import { dispatch } from "./flow/dispatch.ts";
 import type { ConsumerParts } from "./flow/parts.ts";
 import { sweep } from "./flow/sweep.ts";
+import { AntreanError } from "./job/errors.ts";
+import { optionsTrouble } from "./job/options.ts";
 import type { DispatchReport, SweepReport } from "./ports/events.ts";
 import { wire } from "./wire.ts";
 
@@ -20,8 +22,11 @@ export type SqsHandler = (
  * Wrong configuration fails the whole batch before anything ran, and says which variable is wrong.
  */
 export function createConsumer<Deps>(options: ConsumerOptions<Deps>, handlers: readonly Handler<Deps>[]): SqsHandler {
+  const trouble = optionsTrouble<ConsumerOptions<Deps>>(options, { context: true });
+  if (trouble !== undefined) throw new AntreanError("configuration", `createConsumer: ${trouble}`);
   let ready: Promise<ConsumerParts> | undefined;
   return async (event, { getRemainingTimeInMillis }) => {
+    const records = recordsOf(event, "an SQS queue");
     ready ??= prepareConsumer(options, handlers).catch((error) => {
       // The next batch tries again: what failed may have been a passing fault of the context.
       ready = undefined;
@@ -29,7 +34,7 @@ export function createConsumer<Deps>(options: ConsumerOptions<Deps>, handlers: r
     });
     const parts = await ready;
     const { left } = await consume(
-      event.Records.map((record) => fromLambdaRecord(record)),
+      records.map((record) => fromLambdaRecord(record)),
       getRemainingTimeInMillis(),
       parts,
     );
@@ -54,5 +59,12 @@ export function createReconciler(): (
  * wrong with a record is told and left to the sweep; only a wrong configuration fails the batch.
  */
 export function createDispatcher(): (event: Pick<DynamoDBStreamEvent, "Records">) => Promise<DispatchReport> {
-  return async ({ Records }) => dispatch(jobIdsIn(Records), wire());
+  return async (event) => dispatch(jobIdsIn(recordsOf(event, "the job table's stream")), wire());
+}
+
+/** Whoever tries a function by hand seldom gives it an event of its source. */
+function recordsOf<Record>(event: { readonly Records: readonly Record[] }, source: string): readonly Record[] {
+  const { Records: records } = (event ?? {}) as Partial<typeof event>;
+  if (Array.isArray(records)) return records;
+  throw new AntreanError("invalid-input", `the event has no list "Records": this function is for ${source} to invoke`);
 }

@@ -7,7 +7,8 @@ import { createRecent, type Recent, type RecentOptions } from "./flow/recent.ts"
 import { getJob, type JobView } from "./flow/status.ts";
 import type { Input, JobContract, Schema } from "./job/contract.ts";
 import { type Duration, durationMs } from "./job/duration.ts";
-import { InvalidInputError } from "./job/errors.ts";
+import { AntreanError, InvalidInputError } from "./job/errors.ts";
+import { type Known, optionsTrouble } from "./job/options.ts";
 import { viaStream } from "./job/outbox.ts";
 import { wire } from "./wire.ts";
 
@@ -87,7 +88,7 @@ export type IntentFailure =
 
 /** Reads its configuration at the first call; an import never fails. One producer a process is enough. */
 export function createProducer(options: ProducerOptions = {}): Producer {
-  const { name, tenants, cache } = options;
+  const { name, tenants, cache } = checked(options);
   let recent: Recent | undefined;
   const parts = (): ProducerParts => {
     const wired = wire();
@@ -104,6 +105,9 @@ export function createProducer(options: ProducerOptions = {}): Producer {
     cancel: async (contract, jobId, { tenantId } = {}) =>
       cancelJob(jobId, { tenantId, jobType: contract.type }, parts()),
     intent: async (contract, payload, { dispatch = "caller", ...enqueueOptions } = {}) => {
+      if (dispatch !== "caller" && dispatch !== "stream") {
+        throw new InvalidInputError([{ path: "options.dispatch", message: 'is "caller" or "stream"' }]);
+      }
       const prepared = await prepare(request(contract, payload, enqueueOptions), parts());
       const { jobId } = prepared;
       const creation = dispatch === "stream" ? viaStream(prepared.creation) : prepared.creation;
@@ -124,6 +128,18 @@ export function createProducer(options: ProducerOptions = {}): Producer {
       };
     },
   };
+}
+
+const OPTIONS: Known<ProducerOptions> = { name: true, tenants: true, cache: true };
+
+function checked(options: ProducerOptions): ProducerOptions {
+  const { tenants = "default", cache = { ttl: 0 } } = options;
+  const trouble =
+    optionsTrouble(options, OPTIONS) ??
+    optionsTrouble<NonNullable<ProducerOptions["cache"]>>(cache, { ttl: true, max: true }) ??
+    (["required", "default"].includes(tenants) ? undefined : 'tenants is "required" or "default"');
+  if (trouble !== undefined) throw new AntreanError("configuration", `createProducer: ${trouble}`);
+  return options;
 }
 
 function recentOptions({ ttl, max = 1_000 }: NonNullable<ProducerOptions["cache"]>): RecentOptions {

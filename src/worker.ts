@@ -4,6 +4,7 @@ import { type ConsumerOptions, prepareConsumer } from "./consumer-parts.ts";
 import { type WorkOptions, work } from "./flow/work.ts";
 import { type Duration, durationMs } from "./job/duration.ts";
 import { AntreanError } from "./job/errors.ts";
+import { type Known, optionsTrouble } from "./job/options.ts";
 
 export interface WorkerOptions<Deps> extends ConsumerOptions<Deps> {
   /** Jobs at once, 1 to 1,000. Default 10. It receives no more than it has room for. */
@@ -25,7 +26,7 @@ export interface WorkerOptions<Deps> extends ConsumerOptions<Deps> {
 export interface Worker {
   /**
    * Works until it is stopped, and resolves when everything in hand has ended or was given back. Without a
-   * signal of the caller's it stops at SIGTERM and SIGINT.
+   * signal of the caller's it stops at SIGTERM and SIGINT; a second one ends the process at once, as a crash does.
    *
    * @throws AntreanError `configuration`: nothing was received
    */
@@ -79,16 +80,18 @@ async function runUntil(
   }
 }
 
-function checked({
-  concurrency = 10,
-  lease = "60s",
-  shutdownGrace = "25s",
-}: Omit<WorkerOptions<unknown>, "context">): WorkOptions {
-  const leaseMs = durationMs(lease, "lease");
+const OPTIONS: Known<WorkerOptions<unknown>> = { context: true, concurrency: true, lease: true, shutdownGrace: true };
+
+function checked<Deps>(options: WorkerOptions<Deps>): WorkOptions {
+  const trouble = optionsTrouble(options, OPTIONS);
+  if (trouble !== undefined) throw wrong(trouble);
+  const { concurrency = 10, lease = "60s", shutdownGrace = "25s" } = options;
+  const leaseMs = durationMs(lease, "createWorker: lease", "configuration");
   if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 1_000)
     throw wrong(`concurrency: ${concurrency} is not a whole number from 1 to 1000`);
   if (leaseMs < 3_000 || leaseMs > 600_000) throw wrong(`lease: ${lease} is not between 3 s and 10 minutes`);
-  return { concurrency, leaseMs, shutdownGraceMs: durationMs(shutdownGrace, "shutdownGrace") };
+  const shutdownGraceMs = durationMs(shutdownGrace, "createWorker: shutdownGrace", "configuration");
+  return { concurrency, leaseMs, shutdownGraceMs };
 }
 
 function wrong(message: string): AntreanError {

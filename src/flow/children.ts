@@ -1,5 +1,5 @@
 import type { Input, JobContract, Schema } from "../job/contract.ts";
-import { KeyConflictError } from "../job/errors.ts";
+import { InvalidInputError, KeyConflictError } from "../job/errors.ts";
 import type { JobRow } from "../job/row.ts";
 import type { JobStore } from "../ports/job-store.ts";
 import type { EnqueueOptions, EnqueueRequest, Prepared } from "./prepare.ts";
@@ -19,7 +19,11 @@ export interface Child<S extends Schema = Schema> {
  */
 export function childRequests({ envelope, jobId }: JobRow): (child: Child) => EnqueueRequest {
   const places = new Map<string, number>();
-  return ({ contract, payload, options }) => {
+  return (child) => {
+    const { contract, payload, options } = child ?? {};
+    if (typeof contract?.type !== "string") {
+      throw new InvalidInputError([{ path: "contract", message: "a child is { contract, payload, options? }" }]);
+    }
     const place = places.get(contract.type) ?? 0;
     const keyless = contract.everyTime && options?.key === undefined;
     if (keyless) places.set(contract.type, place + 1);

@@ -4,6 +4,7 @@ import { resultOf } from "../job/outcome.ts";
 import type { JobRow } from "../job/row.ts";
 import type { Commit, CommitAnswer } from "../ports/job-store.ts";
 import type { Batch, Owned } from "./batch.ts";
+import { createCalls } from "./calls.ts";
 import { type Child, childRequests, distinct, without } from "./children.ts";
 import type { Keeper } from "./lease.ts";
 import { describe } from "./parts.ts";
@@ -17,10 +18,7 @@ export interface Committer {
   readonly committedRow: JobRow;
   commit(items: readonly unknown[], result?: unknown, children?: readonly Child[]): Promise<void>;
   enqueue(child: Child): Promise<Receipt>;
-  /**
-   * When no commit is under way: one that its handler did not wait for must not race the settle. Answers what
-   * such a commit failed by, which nobody has heard and which is therefore how the run ended.
-   */
+  /** When nothing is under way: what failed without anybody hearing it, which is therefore how the run ended. */
   idle(): Promise<unknown>;
 }
 
@@ -36,7 +34,7 @@ export function createCommitter(owned: Owned, batch: Batch, keeper: Keeper): Com
   const { runtime, store, times } = parts;
   let committed: JobRow | undefined;
   let begun = false;
-  const underWay = new Set<Promise<void>>();
+  const calls = createCalls();
   const requestOf = childRequests(owned.row);
 
   return {
@@ -47,25 +45,21 @@ export function createCommitter(owned: Owned, batch: Batch, keeper: Keeper): Com
       if (!committed) throw new Error("nothing is committed");
       return committed;
     },
-    enqueue: (child) => enqueue(requestOf(child), parts),
-    idle: async () => {
-      const ended = await Promise.allSettled(underWay);
-      const failures = ended.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []));
-      return failures.find((error) => !hasCode(error, "commit-twice"));
-    },
-    commit: (items, result, children = []) => {
-      const work = commitOnce(items, result, children);
-      const over = () => void underWay.delete(work);
-      underWay.add(work);
-      work.then(over, over);
-      return work;
-    },
+    enqueue: (child) => calls.follow(enqueueChild(child)),
+    idle: async () => (await calls.unheard()).find((error) => !hasCode(error, "commit-twice")),
+    commit: (items, result, children = []) => calls.follow(commitOnce(items, result, children)),
   };
+
+  async function enqueueChild(child: Child): Promise<Receipt> {
+    return enqueue(requestOf(child), parts);
+  }
 
   async function commitOnce(items: readonly unknown[], result: unknown, children: readonly Child[]): Promise<void> {
     if (begun) throw new AntreanError("commit-twice", "ctx.commit happens once a run; this is the second call");
     begun = true;
     try {
+      if (!Array.isArray(items)) throw noList("items is a list of TransactWriteItems entries, [] for none");
+      if (!Array.isArray(children)) throw noList("children is a list of { contract, payload, options? }");
       const prepared = await Promise.all(children.map((child) => prepare(requestOf(child), parts)));
       const missing = distinct(prepared);
       // Nothing may move row or lock under the transaction; a lease that is over by now has nothing to commit.
@@ -118,6 +112,10 @@ export function createCommitter(owned: Owned, batch: Batch, keeper: Keeper): Com
     const why = cause === undefined ? "" : ` (${describe(cause)})`;
     throw new AntreanError("transient", `the commit got no answer in time; it may have happened${why}`, { cause });
   }
+}
+
+function noList(why: string): AntreanError {
+  return new AntreanError("invalid-input", `ctx.commit: ${why}; nothing was written`);
 }
 
 function leaseLost(): AntreanError {

@@ -71,7 +71,7 @@ export async function execute(
   try {
     const run = end(() => handler(contextOf(ready, signal, committer))).then(async (ended) => {
       const unheard = await committer.idle();
-      const failed = unheard !== undefined && committer.state === "open" && ended.kind === "returned";
+      const failed = unheard !== undefined && ended.kind === "returned";
       return failed ? ({ kind: "threw", error: unheard } as const) : ended;
     });
     return await Promise.race([run, stuck(signal, over.signal, runtime)]);

@@ -1,8 +1,7 @@
 import { asJson, type Input, type JobContract, type Schema } from "../job/contract.ts";
-import { derivedIssues, textIssues } from "../job/derived.ts";
-import { type Duration, durationMs } from "../job/duration.ts";
+import type { Duration } from "../job/duration.ts";
 import { enqueue as enqueueEdge } from "../job/edges.ts";
-import { DEFAULT_TENANT, decodeEnvelope, type Envelope, encodeEnvelope, isIsoTime } from "../job/envelope.ts";
+import { DEFAULT_TENANT, decodeEnvelope, type Envelope, encodeEnvelope } from "../job/envelope.ts";
 import {
   AntreanError,
   InvalidInputError,
@@ -12,10 +11,10 @@ import {
 } from "../job/errors.ts";
 import { jobIdOf, payloadHashOf } from "../job/identity.ts";
 import { encodeJson, type Json, utf8Bytes } from "../job/json.ts";
-import { MAX_KEY_BYTES, MAX_TENANT_BYTES } from "../job/limits.ts";
-import { isTerminal, type State } from "../job/row.ts";
+import type { State } from "../job/row.ts";
 import type { Creation } from "../job/transition.ts";
-import { anew, type Parts } from "./parts.ts";
+import { checkForm, inputIssues, startOf } from "./enqueue-input.ts";
+import { anew, describe, type Parts } from "./parts.ts";
 import type { Recent } from "./recent.ts";
 
 export interface ProducerParts extends Parts {
@@ -67,8 +66,9 @@ export interface Prepared {
 
 /** Everything that can be wrong with an enqueue is found out here, before anything is written or sent. */
 export async function prepare(request: EnqueueRequest, parts: ProducerParts): Promise<Prepared> {
-  const { contract, options = {} } = request;
+  const { contract, options = {} } = request ?? {};
   const { runtime, transport, times } = parts;
+  checkForm(contract, options);
   if (!transport.serves(contract.queue)) {
     throw new AntreanError(
       "configuration",
@@ -79,7 +79,7 @@ export async function prepare(request: EnqueueRequest, parts: ProducerParts): Pr
   const payload = await payloadOf(contract, request.payload);
   const messageId = runtime.uuid();
   const tenantId = options.tenantId ?? (parts.tenants === "required" ? "" : DEFAULT_TENANT);
-  const parsed = await contract.validate(payload.json);
+  const parsed = await validated(contract, payload.json);
   if (!parsed.ok) throw unstable(contract, parsed.issues);
   const derived = derive(contract, parsed.payload, messageId);
   const { lockKey, version } = derived;
@@ -114,38 +114,31 @@ export async function prepare(request: EnqueueRequest, parts: ProducerParts): Pr
   return { creation, jobId: jobIdOf(identity), restart: options.restart ?? [] };
 }
 
-/** `runAt` or `delay` as a time; now where it has passed. */
-function startOf({ runAt, delay }: EnqueueOptions, nowMs: number): number {
-  if (runAt !== undefined && delay !== undefined) {
-    throw new InvalidInputError([{ path: "runAt", message: "and `delay` say the same: give one of the two" }]);
-  }
-  if (runAt !== undefined && !(runAt instanceof Date) && !isIsoTime(runAt)) {
-    const message = "must be a Date, or ISO 8601 with a zone, as 2027-01-04T09:00:00+07:00";
-    throw new InvalidInputError([{ path: "runAt", message }]);
-  }
-  const atMs = delay === undefined ? new Date(runAt ?? nowMs).getTime() : nowMs + durationMs(delay, "delay");
-  if (!(atMs <= MAX_START_MS)) throw new InvalidInputError([{ path: "runAt", message: "is not a time" }]);
-  return Math.max(nowMs, atMs);
-}
-
-/** The year 9999, after which ISO 8601 needs six digits. */
-const MAX_START_MS = 253_402_300_799_000;
-
 /** A contract's function that throws has refused this payload, and no other of the same call. */
 function derive(contract: JobContract, payload: unknown, messageId: string) {
   try {
     const key = contract.keyOf(payload, messageId);
     return { key, lockKey: contract.lockOf(payload), version: contract.versionOf(payload) };
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    const message = `${contract.type}: key, lock or supersedes threw for this payload: ${why}`;
-    throw new AntreanError("invalid-contract", message, { cause });
+    throw threw(contract, "key, lock or supersedes", cause);
   }
+}
+
+async function validated(contract: JobContract, payload: unknown) {
+  try {
+    return await contract.validate(payload);
+  } catch (cause) {
+    throw threw(contract, "the schema", cause);
+  }
+}
+
+function threw({ type }: JobContract, what: string, cause: unknown): AntreanError {
+  return new AntreanError("invalid-contract", `${type}: ${what} threw for this payload: ${describe(cause)}`, { cause });
 }
 
 /** The validated payload in the form in which it travels: unknown keys stripped, defaults filled. */
 async function payloadOf(contract: JobContract, input: unknown): Promise<{ readonly json: Json }> {
-  const checked = await contract.validate(input);
+  const checked = await validated(contract, input);
   if (!checked.ok) throw new InvalidPayloadError(contract.type, contract.version, checked.issues);
   let encoded: string;
   try {
@@ -164,20 +157,4 @@ function unstable(contract: JobContract, issues: readonly Issue[]): InvalidPaylo
   const hint =
     "the schema refuses its own output after JSON, so no consumer could read it; transform in the handler instead";
   return new InvalidPayloadError(contract.type, contract.version, [...issues, { path: "", message: hint }]);
-}
-
-function inputIssues(input: {
-  readonly tenantId: string;
-  readonly key: unknown;
-  readonly lockKey: unknown;
-  readonly version: unknown;
-  readonly restart: readonly State[];
-}): readonly Issue[] {
-  const { tenantId, key, lockKey, version, restart } = input;
-  return [
-    ...textIssues("tenantId", tenantId, MAX_TENANT_BYTES),
-    ...textIssues("key", key, MAX_KEY_BYTES),
-    ...derivedIssues({ lockKey, version }),
-    ...(restart.every(isTerminal) ? [] : [{ path: "restart", message: "names states in which a job has ended" }]),
-  ];
 }

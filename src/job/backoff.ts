@@ -1,5 +1,6 @@
 import { type Duration, durationMs } from "./duration.ts";
 import { AntreanError } from "./errors.ts";
+import { optionsTrouble } from "./options.ts";
 
 /**
  * How a failed attempt is retried.
@@ -37,6 +38,10 @@ const JITTER = 0.25;
 
 export function retryPolicy(options: RetryOptions = {}): RetryPolicy {
   const { exponential } = options;
+  const trouble =
+    optionsTrouble<RetryOptions>(options, { delays: true, exponential: true, maxAttempts: true }) ??
+    (exponential && optionsTrouble<typeof exponential>(exponential, { base: true, cap: true }));
+  if (trouble !== undefined) throw new AntreanError("invalid-contract", `retry: ${trouble}`);
   if (exponential && options.delays) {
     throw new AntreanError("invalid-contract", "retry: give either `delays` or `exponential`, not both");
   }

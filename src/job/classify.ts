@@ -32,7 +32,13 @@ const TIMED_OUT = new Set(["TimeoutError", "AbortError", "RequestTimeout"]);
 /** AWS SDK v3 errors that mean "slower": https://docs.aws.amazon.com/general/latest/gr/api-retries.html */
 const THROTTLED = /Throttl|TooManyRequests|ProvisionedThroughputExceeded|RequestLimitExceeded|SlowDown|LimitExceeded/;
 /** Our own: what a handler asked for will be refused again. */
-const INVALID_CODES = new Set(["invalid-input", "invalid-payload", "payload-too-large", "key-conflict"]);
+const INVALID_CODES = new Set([
+  "invalid-input",
+  "invalid-payload",
+  "payload-too-large",
+  "key-conflict",
+  "invalid-contract",
+]);
 const INVALID = new Set(["ValidationException", "ValidationError", "ZodError", "InvalidParameterValue"]);
 
 /**
@@ -59,6 +65,8 @@ function classifyOne(error: Shape): Classified | undefined {
   const later = retryAfterMs === undefined ? {} : { retryAfterMs };
   if (INVALID_CODES.has(String(error.code))) return { class: "permanent", reason: String(error.code) };
   if (error.code === "uncertain") return { class: "uncertain" };
+  // A queue's address, a table's name, a right: a deployment brings them, and may be some seconds behind its code.
+  if (error.code === "configuration") return { class: "transient" };
   if (error.code === "transient") return { class: "transient", ...later };
   const code = text(error.code) ?? "";
   const name = text(error.name) ?? "";

@@ -5,6 +5,7 @@ import { jobTypePattern } from "./envelope.ts";
 import { AntreanError, type Issue } from "./errors.ts";
 import { type Json, nestsWithin } from "./json.ts";
 import { DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES, MAX_PAYLOAD_DEPTH } from "./limits.ts";
+import { type Known, optionsTrouble } from "./options.ts";
 
 /** Any Standard Schema v1 value: zod 4, valibot, arktype ... */
 export type Schema = StandardSchemaV1;
@@ -82,6 +83,19 @@ export type PayloadRead<P> =
   | { readonly kind: "invalid"; readonly issues: readonly Issue[] }
   | { readonly kind: "unknown-version" };
 
+const OPTIONS: Known<JobOptions<Schema>> = {
+  version: true,
+  payload: true,
+  upcast: true,
+  key: true,
+  lock: true,
+  supersedes: true,
+  retry: true,
+  deadline: true,
+  queue: true,
+  maxPayloadBytes: true,
+};
+
 /**
  * Declares one job type. The contract is apart from its handler, so that a producer bundles no handler code.
  *
@@ -96,6 +110,8 @@ export function defineJob<S extends Schema, Old extends Record<number, Schema> =
   const refuse = (message: string): never => {
     throw new AntreanError("invalid-contract", `defineJob("${type}"): ${message}`);
   };
+  const trouble = optionsTrouble<JobOptions<Schema>>(options, OPTIONS);
+  if (trouble !== undefined) refuse(trouble);
   if (!jobTypePattern.test(type) || type.length > 128) refuse("a type looks like domain.verb_noun");
   if (!Number.isInteger(version) || version < 1) refuse(`version ${version} is not a whole number from 1`);
   if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(queue)) refuse(`queue "${queue}" is not a name of a-z, 0-9 and -`);

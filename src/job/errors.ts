@@ -77,7 +77,9 @@ export class KeyConflictError extends AntreanError {
     super(
       "key-conflict",
       `${jobType}: job ${jobId} exists under this key with another payload. ` +
-        "A key names one logical effect: put what makes the effect different (an id, a version) into the key.",
+        "A key names one logical effect: put what makes the effect different (an id, a version) into the key. " +
+        "A job's child without a key is known by its place among the children of its type: give it a `key`, or " +
+        "enqueue the same children in the same order at every attempt.",
     );
     this.name = "KeyConflictError";
     this.jobId = jobId;

@@ -18,7 +18,8 @@ export interface JobStore {
   transitionMany(transitions: readonly Transition[]): Promise<readonly WriteAnswer[]>;
   /**
    * A settle that commits together with a caller's own writes, a lock's release and new rows: all or nothing.
-   * Throws `invalid-input` where the transaction itself can't be, now or later; nothing was written then.
+   * Throws `invalid-input` where the transaction itself can't be, now or later, and `configuration` where it
+   * can't be until a table or a right is there; nothing was written then.
    */
   commit(commit: Commit): Promise<CommitAnswer>;
   /** Consistent reads. Undefined: no row. Throws `store-unavailable` when it can't say. */

@@ -22,7 +22,10 @@ export async function calm(fleet: Fleet, beside: () => void = () => {}): Promise
   });
   again(MINUTE, () => void fleet.sweep());
   const startMs = scheduler.nowMs();
-  const ended = await scheduler.run(() => scheduler.nowMs() > startMs + 2 * MINUTE && fleet.unrest().length === 0, MAX_STEPS);
+  const ended = await scheduler.run(
+    () => scheduler.nowMs() > startMs + 2 * MINUTE && fleet.unrest().length === 0,
+    MAX_STEPS,
+  );
   const hung = ended === "done" ? [] : [{ invariant: "I1", what: "never quiet", atMs: scheduler.nowMs() }];
   return [...check({ entries: ledger.entries, rows: store.rows(), maxSkewMs: MAX_SKEW_MS, garbage: [] }), ...hung];
 }

@@ -13,9 +13,18 @@ test.each([
   ["onUncertain", { onUncertain: true }],
   ["timeout", { timeout: 0 }],
   ["timeout", { timeout: "soon" }],
+  ["timeOut", { timeOut: "5s" }],
+  ["options", "5s"],
+  ["options", null],
 ])("a wrong %s is refused where it is written: %o", (name, options) => {
   expect(() => handle(job, () => {}, options as HandleOptions<{ id: string }, unknown>)).toThrow(
     expect.objectContaining({ code: "invalid-contract", message: expect.stringContaining(name) }),
+  );
+});
+
+test("a handler is a function", () => {
+  expect(() => handle(job, { run: () => {} } as never)).toThrow(
+    expect.objectContaining({ code: "invalid-contract", message: expect.stringContaining("function") }),
   );
 });
 

@@ -1,4 +1,5 @@
 import type { CancellationReason } from "@aws-sdk/client-dynamodb";
+import { AntreanError } from "../../job/errors.ts";
 import type { JobRow } from "../../job/row.ts";
 import { answerCommitRefusal } from "../../job/transition.ts";
 import type { Commit, CommitAnswer } from "../../ports/job-store.ts";
@@ -25,22 +26,26 @@ interface Reasons {
 const LATER = /TransactionConflict|Throttl|ProvisionedThroughputExceeded|RequestLimitExceeded|InternalServerError/;
 /** What the same entry meets at every try. */
 const INVALID = /ValidationError|ItemCollectionSizeLimitExceeded/;
+/** Refused before anything is looked at. After an earlier attempt it says nothing of what became of that one. */
+const UNFIT = /^(ResourceNotFoundException|AccessDeniedException)$/;
 const INVALID_CALL = /^(ValidationException|SerializationException)$/;
 
 /**
  * What a transaction that was not answered with success came to:
  *
  *   an invalid call   -> nothing is written, nor ever will be: thrown
+ *   a missing table   -> nothing is written, nor is it until somebody mends that: thrown; a missing right too
  *   cancelled         -> nothing of this request is written, and the reasons say why
  *   anything else     -> failed, throttling too: the SDK has sent the request up to four times, and an earlier
  *                        one may be written or under way (`TransactionInProgress`), its answer lost
  *
- * @throws AntreanError `invalid-input`
+ * @throws AntreanError `invalid-input`, `configuration`
  */
 export async function answerTrouble(error: unknown, asked: Commit, { table, read }: Reading): Promise<CommitAnswer> {
   const failed = (cause: unknown) =>
     ({ kind: "failed", error: storeError(cause, "TransactWriteItems", table) }) as const;
   if (INVALID_CALL.test(nameOf(error))) throw invalidCommit(troubleText("the transaction", error, []), error);
+  if (UNFIT.test(nameOf(error)) && attemptsOf(error) === 1) throw unfit(error, [table, ...tablesOf(asked.items)]);
   const reasons = nameOf(error) === "TransactionCanceledException" ? reasonsOf(error, asked) : undefined;
   if (!reasons) return failed(error);
 
@@ -89,6 +94,28 @@ function storedRow(
 ): JobRow | undefined | Promise<JobRow | undefined> {
   const { Item: old } = reason ?? {};
   return old && Object.keys(old).length > 0 ? decodeRow(old) : read(transition.jobId);
+}
+
+/** @param tables the job table, and those of the handler's items */
+function unfit(cause: unknown, tables: readonly string[]): AntreanError {
+  const names = [...new Set(tables)].join(", ");
+  const check = `check that each of its tables (${names}) is in this account and region, and that this role may write it`;
+  const why = troubleText("ctx.commit", cause, [[/./, check]]);
+  return new AntreanError("configuration", `${why}; nothing was written`, { cause });
+}
+
+function attemptsOf(error: unknown): number | undefined {
+  const { $metadata } = error as { readonly $metadata?: { readonly attempts?: number } };
+  return $metadata?.attempts;
+}
+
+/** Of a handler's own entries, whatever each is. */
+function tablesOf(items: readonly unknown[]): readonly string[] {
+  return items.flatMap((item) =>
+    Object.values(item ?? {}).flatMap((write: { readonly TableName?: unknown } | undefined) =>
+      typeof write?.TableName === "string" ? [write.TableName] : [],
+    ),
+  );
 }
 
 function invalidText(at: number, { all, items }: Reasons): string {

@@ -10,8 +10,8 @@ export interface StreamRecord {
 
 /** The jobs that the records name; locks, controls and whatever else is in the table are passed over. */
 export function jobIdsIn(records: readonly StreamRecord[]): readonly string[] {
-  return records.flatMap(({ dynamodb }) => {
-    const key = dynamodb?.Keys?.[PARTITION_KEY]?.S;
+  return records.flatMap((record) => {
+    const key = record?.dynamodb?.Keys?.[PARTITION_KEY]?.S;
     try {
       return key === undefined ? [] : [jobIdIn({ [PARTITION_KEY]: { S: key } })];
     } catch {

@@ -218,3 +218,20 @@ describe("what no try can change is thrown, and says that nothing was written", 
     expect(calls).toHaveLength(1);
   });
 });
+
+test.each(["ResourceNotFoundException", "AccessDeniedException"])(
+  "%s at the first attempt has written nothing: it names the tables and what to check",
+  async (name) => {
+    const error = sdkError(name, { $metadata: { attempts: 1 } });
+    const refusal = { code: "configuration", message: expect.stringMatching(/jobs, domain.*nothing was written/s) };
+    await expect(answerTo(error)).rejects.toMatchObject(refusal);
+  },
+);
+
+test.each([
+  ["a later attempt", { $metadata: { attempts: 2 } }],
+  ["nobody knows which attempt", {}],
+])("after %s a missing right says nothing of what became of the commit", async (_, metadata) => {
+  const { answer } = await answerTo(sdkError("AccessDeniedException", metadata));
+  expect(answer.kind).toBe("failed");
+});

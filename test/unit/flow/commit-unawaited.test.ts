@@ -6,6 +6,8 @@ import { createWorld } from "../../support/world.ts";
 
 const job = defineJob("test.write_row", { version: 1, payload: z.object({ id: z.string() }), key: ({ id }) => id });
 
+const child = defineJob("test.follow_up", { version: 1, payload: z.object({ id: z.string() }), key: ({ id }) => id });
+
 function world(run: (context: JobContext, write: MemoryItem, refuse: MemoryItem) => unknown) {
   const domain: string[] = [];
   const write =
@@ -43,4 +45,62 @@ test("B40 a commit that nobody waited for and that was refused is no success", a
   expect(w.domain).toEqual([]);
   expect(w.row(jobId)).toMatchObject({ state: "pending", attempt: 1 });
   expect(w.row(jobId).errors.at(-1)).toMatchObject({ name: "CommitRefusedError" });
+});
+
+test("B40 a commit that is refused while its handler still works, and that nobody listens to, is no success", async () => {
+  const w = world(async (context, _, refuse) => {
+    void context.commit([refuse]);
+    for (let turn = 0; turn < 100; turn++) await undefined;
+    return "returned";
+  });
+  const { jobId } = await w.enqueue(job, { id: "a" });
+  await w.deliver();
+  expect(w.row(jobId)).toMatchObject({ state: "pending", attempt: 1 });
+  expect(w.row(jobId).errors.at(-1)).toMatchObject({ name: "CommitRefusedError" });
+});
+
+test("a commit that is refused, and whose handler knows it, is no failure", async () => {
+  const w = world(async (context, _, refuse) => {
+    await context.commit([refuse]).catch(() => {});
+    return "returned";
+  });
+  const { jobId } = await w.enqueue(job, { id: "a" });
+  await w.deliver();
+  expect(w.row(jobId)).toMatchObject({ state: "succeeded", result: "returned" });
+});
+
+test("a child that nobody waits for is enqueued before its parent ends", async () => {
+  const w = world((context) => void context.enqueue(child, { id: "c" }));
+  const { jobId } = await w.enqueue(job, { id: "a" });
+  const { createMany } = w.store;
+  const states: string[] = [];
+  w.store.createMany = async (rows) => {
+    for (let turn = 0; turn < 100; turn++) await undefined;
+    states.push(w.row(jobId).state);
+    return createMany(rows);
+  };
+  await w.deliver();
+  expect(states).toEqual(["running"]);
+  expect(w.row(jobId).state).toBe("succeeded");
+});
+
+test("a child that is refused and that nobody waits for ends no process, and is no success", async () => {
+  const w = world((context) => void context.enqueue(child, { id: 7 as unknown as string }));
+  const { jobId } = await w.enqueue(job, { id: "a" });
+  await w.deliver();
+  expect(w.row(jobId)).toMatchObject({ state: "dead", reason: "invalid-payload", attempt: 1 });
+});
+
+test.each([
+  ["items", [undefined]],
+  ["items", [{ Put: {} }]],
+  ["children", [[], undefined, { contract: child }]],
+  ["contract", [[], undefined, [null]]],
+  ["contract", [[], undefined, [child]]],
+])("a commit whose %s are none says so, and its job is buried", async (name, given) => {
+  const w = world((context) => (context.commit as (...all: readonly unknown[]) => Promise<void>)(...given));
+  const { jobId } = await w.enqueue(job, { id: "a" });
+  await w.deliver();
+  expect(w.row(jobId)).toMatchObject({ state: "dead", reason: "invalid-input" });
+  expect(w.row(jobId).errors.at(-1)?.message).toContain(name);
 });

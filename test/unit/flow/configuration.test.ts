@@ -43,3 +43,40 @@ test("B35 a context that fails once fails its batch, and not the next one", asyn
   for (let n = 0; n < 2; n++) expect(await consumer({ Records: [] }, context)).toEqual({ batchItemFailures: [] });
   expect(made).toHaveBeenCalledTimes(2);
 });
+
+test("a consumer without handlers fails its batch and says so", async () => {
+  const { createConsumer } = await import("../../../src/lambda.ts");
+  const refusal = { code: "configuration", message: expect.stringContaining("no handlers") };
+  await expect(createConsumer({}, [])({ Records: [] }, context)).rejects.toMatchObject(refusal);
+});
+
+test.each([undefined, null, {}, { Records: 1 }])(
+  "%j is no event of a source, and is refused by name",
+  async (event) => {
+    const { createConsumer, createDispatcher } = await import("../../../src/lambda.ts");
+    const refusal = { code: "invalid-input", message: expect.stringContaining("Records") };
+    await expect(createConsumer({}, [handle(job, () => {})])(event as never, context)).rejects.toMatchObject(refusal);
+    await expect(createDispatcher()(event as never)).rejects.toMatchObject(refusal);
+  },
+);
+
+test("a record of the stream that is none is passed over", async () => {
+  const { createDispatcher } = await import("../../../src/lambda.ts");
+  expect(await createDispatcher()({ Records: [null, {}] as never })).toMatchObject({ found: 0, failed: 0 });
+});
+
+test("a misspelt option of a door is refused where it is written", async () => {
+  const { createConsumer } = await import("../../../src/lambda.ts");
+  const { createWorker } = await import("../../../src/worker.ts");
+  const { createProducer } = await import("../../../src/producer.ts");
+  const refusal = (name: string) =>
+    expect.objectContaining({ code: "configuration", message: expect.stringContaining(name) });
+  expect(() => createConsumer({ contxt: () => {} } as never, [])).toThrow(refusal("contxt"));
+  expect(() => createWorker({ concurency: 3 } as never, [])).toThrow(refusal("concurency"));
+  expect(() => createWorker({ lease: "soon" } as never, [])).toThrow(refusal("lease"));
+  expect(() => createProducer({ tenant: "required" } as never)).toThrow(refusal("tenant"));
+  expect(() => createProducer({ tenants: "require" } as never)).toThrow(refusal("tenants"));
+  expect(() => createProducer({ cache: { ttl: "5s", mx: 3 } } as never)).toThrow(refusal("mx"));
+  const intent = createProducer().intent(job, {}, { dispatch: "streem" } as never);
+  await expect(intent).rejects.toMatchObject({ code: "invalid-input", message: expect.stringContaining("dispatch") });
+});

@@ -3,6 +3,8 @@ import type { ProducerParts } from "../../../src/flow/prepare.ts";
 import { enqueueMany } from "../../../src/flow/produce.ts";
 import { messages, producerParts, request } from "./producer-parts.ts";
 
+const good = request("evt-good");
+
 describe("enqueueMany", () => {
   it("answers each in order, and none spoils another", async () => {
     const parts = producerParts();
@@ -22,6 +24,20 @@ describe("enqueueMany", () => {
       { status: "accepted" },
     ]);
     expect(messages(parts)).toHaveLength(2);
+  });
+
+  it.each([null, undefined, {}, { contract: {} }, 7])("%j among the requests is refused by itself", async (request) => {
+    const parts = producerParts();
+    const answers = await enqueueMany([request as never, good], parts);
+    expect(answers).toMatchObject([{ status: "rejected", error: { code: "invalid-input" } }, { status: "accepted" }]);
+  });
+
+  it("a schema that throws has refused its payload, and no other", async () => {
+    const parts = producerParts();
+    const broken = { ...good.contract, validate: () => Promise.reject(new TypeError("no such field")) };
+    const answers = await enqueueMany([{ ...good, contract: broken }, good], parts);
+    const error = { code: "invalid-contract", message: expect.stringContaining("no such field") };
+    expect(answers).toMatchObject([{ status: "rejected", error }, { status: "accepted" }]);
   });
 
   it("one job twice in a call is one job and one message; under another payload it is a conflict", async () => {

@@ -83,6 +83,20 @@ describe("what is wrong is found before anything is written", () => {
     );
   });
 
+  it.each([
+    ["options: no such option: dealy", { dealy: "10s" }],
+    ["options: options are an object", "10s"],
+    ["delay: is not a duration", { delay: "soon" }],
+    ["delay: is not a duration", { delay: -1 }],
+    ["options.key", { key: "mine" }],
+    ["restart: is a list", { restart: "dead" }],
+    ["restart: is a list", { restart: ["running"] }],
+  ])("%s: %o", async (message, options) => {
+    await expect(preparing({ id: "evt-1" }, options as EnqueueOptions)).rejects.toEqual(
+      refused("invalid-input", message),
+    );
+  });
+
   it("runAt: a text with its zone is that very time", async () => {
     const { creation } = await preparing({ id: "evt-1" }, { runAt: "2999-01-04T09:00:00+07:00" });
     expect(creation.row.claimableAtMs).toBe(Date.UTC(2999, 0, 4, 2));

@@ -1,0 +1,56 @@
+/** What one run asks for by its context. */
+export interface Calls {
+  /** The same answer, whose listeners are noticed. */
+  follow<T>(work: Promise<T>): Promise<T>;
+  /**
+   * Resolves when everything that was asked for has its answer: what a handler does not wait for must not race
+   * its settle. Answers the failures that nobody has listened to.
+   */
+  unheard(): Promise<readonly unknown[]>;
+}
+
+export function createCalls(): Calls {
+  const open = new Set<Call<unknown>>();
+  const failed: { readonly call: Call<unknown>; readonly error: unknown }[] = [];
+  return {
+    follow: <T>(work: Promise<T>) => {
+      const call = new Call<T>((resolve) => resolve(work));
+      open.add(call);
+      const over = () => void open.delete(call);
+      call.ended = call.watch(over, (error) => {
+        over();
+        failed.push({ call, error });
+      });
+      return call;
+    },
+    unheard: async () => {
+      // What ends may ask for more.
+      while (open.size > 0) await Promise.all([...open].map(({ ended }) => ended));
+      return failed.filter(({ call }) => !call.heard).map(({ error }) => error);
+    },
+  };
+}
+
+/** A promise that knows whether anybody listens: `await`, `then`, `catch` and Promise.all all call `then`. */
+class Call<T> extends Promise<T> {
+  heard = false;
+  ended: Promise<void> | undefined;
+
+  static override get [Symbol.species]() {
+    return Promise;
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: to notice who listens is what this class is for
+  override then<A = T, B = never>(
+    onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.heard = true;
+    return super.then(onFulfilled, onRejected);
+  }
+
+  /** As `then`, unnoticed. A failure that is watched ends no process as an unhandled one. */
+  watch(onFulfilled: () => void, onRejected: (reason: unknown) => void): Promise<void> {
+    return super.then(onFulfilled, onRejected);
+  }
+}
