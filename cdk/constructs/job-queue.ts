@@ -120,7 +120,8 @@ export class JobQueue extends Construct {
 
   /**
    * Lets a worker process (`createWorker`, as a container's task role) do all that the consumer does. Returns
-   * the environment that it reads: `environment: jobs.grantWork(task.taskRole)`.
+   * the environment that it reads: `environment: jobs.grantWork(task.taskRole)`. Give its queue a larger
+   * `maxReceiveCount`, 100 for example: a worker's messages come back after a minute, and not after six.
    */
   grantWork(grantee: IGrantable): Record<string, string> {
     permitConsume(grantee, this);

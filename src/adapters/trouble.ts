@@ -14,7 +14,7 @@ const COMMON: readonly Hint[] = [
     /UnrecognizedClient|InvalidSignature|SignatureDoesNotMatch|ExpiredToken|CredentialsProvider|MissingAuthentication|InvalidClientTokenId/,
     "no valid credentials: check the role, or AWS_PROFILE / AWS_ACCESS_KEY_ID, and this computer's clock",
   ],
-  [/Region is missing/, "no region: set AWS_REGION"],
+  [/Region is missing|Region not accepted/, "no valid region: set AWS_REGION"],
   [/ENOTFOUND|ECONNREFUSED|EAI_AGAIN/, "nothing answers there: check AWS_REGION, AWS_ENDPOINT_URL and the network"],
   [/Throttl|ProvisionedThroughputExceeded|RequestLimitExceeded/, "throttled after the SDK's retries: try again later"],
 ];
