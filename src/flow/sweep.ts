@@ -22,6 +22,8 @@ const RESERVE_MS = 5_000;
 /** Small, so that a run's limit is shared between shards. */
 const STALE_PAGE = 25;
 const START_PAGE = 100;
+/** Of up to a hundred, so that what a former shard count left behind is found within the hour. */
+const STRAYS_A_RUN = 6;
 
 /** One agenda partition and how far this run has read it. */
 interface Cursor {
@@ -206,13 +208,27 @@ async function hasBacklog(queue: string, { parts, backlogs }: Run): Promise<bool
   return asked;
 }
 
-/** Every run begins at another shard, so that a run's limit doesn't always go to the same ones. */
+/**
+ * Every run begins at another shard, so that a run's limit doesn't always go to the same ones. Behind them come
+ * some of the partitions that rows are not written to, by chance: whoever lowers the number of shards leaves
+ * rows there, and no part of the system remembers the former number.
+ */
 function cursors({ queues, store, runtime }: SweepParts): Cursor[] {
-  const first = Math.floor(runtime.random() * store.shards);
-  const shards = Array.from({ length: store.shards }, (_, at) => (first + at) % store.shards);
-  return (["start", "stale"] as const).flatMap((kind) =>
-    shards.flatMap((shard) => queues.map((queue) => ({ kind, queue, shard, after: undefined }))),
+  const { shards, strays = 0 } = store;
+  const own = circle(shards, shards, runtime);
+  const beyond = circle(strays, STRAYS_A_RUN, runtime).map((stray) => shards + stray);
+  return [own, beyond].flatMap((some) =>
+    (["start", "stale"] as const).flatMap((kind) =>
+      some.flatMap((shard) => queues.map((queue) => ({ kind, queue, shard, after: undefined }))),
+    ),
   );
+}
+
+/** `count` of the numbers under `size`, one after another, from any of them on. */
+function circle(size: number, count: number, { random }: Pick<SweepParts["runtime"], "random">): readonly number[] {
+  if (size === 0) return [];
+  const first = Math.floor(random() * size);
+  return Array.from({ length: Math.min(size, count) }, (_, at) => (first + at) % size);
 }
 
 function ageMs({ createdAtMs, claimableAtMs }: JobRow, nowMs: number): number {

@@ -1,5 +1,5 @@
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
-import { AGENDA_PARTITION, AGENDA_SORT } from "../../src/names.ts";
+import { AGENDA_PARTITION, AGENDA_SORT, PARTITION_KEY } from "../../src/names.ts";
 import { sdkError } from "../support/fake-client.ts";
 import { execute } from "../support/partiql.ts";
 import { entryOf, type Item, indexUnits, itemBytes, readUnits, writeUnits } from "./capacity.ts";
@@ -10,6 +10,11 @@ interface Put extends Conditional {
   readonly Item: Item;
 }
 type Entry = { readonly Put: Put } | { readonly Update: Update };
+interface Query {
+  readonly ExpressionAttributeValues: Item;
+  readonly Limit: number;
+  readonly ExclusiveStartKey?: Item;
+}
 interface Statement {
   readonly Statement: string;
   readonly Parameters: readonly Item[string][];
@@ -28,7 +33,8 @@ export interface CountingTable {
  * by the service's rules. What it is asked are the adapters' own requests.
  */
 export function createCountingTable(tally: Tally, keys: Keys): CountingTable {
-  const items = new Map<string, Item>();
+  const stored = new Map<string, Item>();
+  const items = () => [...stored.values()];
   /** Of a key, or of an item that holds it. */
   const slotOf = (table: string, item: Item) =>
     [table, ...(keys[table] ?? []).map((name) => item[name]?.S ?? "no such key")].join(" ");
@@ -44,7 +50,7 @@ export function createCountingTable(tally: Tally, keys: Keys): CountingTable {
   };
   const plan = (write: Put | Update) => {
     const slot = slotOf(write.TableName, "Item" in write ? write.Item : write.Key);
-    const before = items.get(slot);
+    const before = stored.get(slot);
     return {
       slot,
       before,
@@ -59,7 +65,7 @@ export function createCountingTable(tally: Tally, keys: Keys): CountingTable {
       throw sdkError("ConditionalCheckFailedException", { Item: before });
     }
     charge(before, after);
-    items.set(slot, after);
+    stored.set(slot, after);
     return { Attributes: after };
   };
   const statement = ({ Statement: text, Parameters: parameters }: Statement) => {
@@ -68,15 +74,15 @@ export function createCountingTable(tally: Tally, keys: Keys): CountingTable {
     const [key = ""] = keys[table] ?? [];
     const before = text.slice(0, Math.max(text.indexOf(`"${key}" = ?`), text.indexOf(`'${key}': ?`)));
     const slot = slotOf(table, { [key]: parameters[before.split("?").length - 1] ?? { S: "" } });
-    const stored = items.get(slot);
-    const done = execute(text, parameters, stored);
+    const found = stored.get(slot);
+    const done = execute(text, parameters, found);
     if ("code" in done) {
-      refuse(stored);
+      refuse(found);
       // Whether a duplicate INSERT shows what is there is documented nowhere: the dearer answer is counted, a read.
-      return { Error: { Code: done.code, ...(done.code !== "DuplicateItem" && { Item: stored }) } };
+      return { Error: { Code: done.code, ...(done.code !== "DuplicateItem" && { Item: found }) } };
     }
-    charge(stored, done.item);
-    items.set(slot, done.item);
+    charge(found, done.item);
+    stored.set(slot, done.item);
     return text.includes("RETURNING") ? { Item: done.item } : {};
   };
   const transact = (entries: readonly Entry[]) => {
@@ -86,7 +92,7 @@ export function createCountingTable(tally: Tally, keys: Keys): CountingTable {
       if (!all) refuse(before, 2);
       else {
         charge(before, after, 2);
-        items.set(slot, after);
+        stored.set(slot, after);
       }
     }
     if (all) return {};
@@ -96,23 +102,23 @@ export function createCountingTable(tally: Tally, keys: Keys): CountingTable {
     throw sdkError("TransactionCanceledException", { CancellationReasons });
   };
   const read = (table: string, key: Item) => {
-    const item = items.get(slotOf(table, key));
+    const item = stored.get(slotOf(table, key));
     tally.reads += readUnits(itemBytes(item), true);
     return item;
   };
-  const query = (input: { readonly ExpressionAttributeValues: Item; readonly Limit: number }) => {
+  const query = (input: Query) => {
     const { ":agenda": partition, ":uptoMs": upto } = input.ExpressionAttributeValues;
-    const due = [...items.values()]
+    const due = items()
       .map(entryOf)
       .filter((entry) => entry !== undefined)
       .filter((entry) => entry[AGENDA_PARTITION]?.S === partition?.S)
-      .filter((entry) => Number(entry[AGENDA_SORT]?.N) <= Number(upto?.N));
-    if (due.length > input.Limit) throw new Error("no scenario has more than a page");
-    tally.reads += readUnits(
-      due.reduce((sum, entry) => sum + itemBytes(entry), 0),
-      false,
-    );
-    return { Items: due };
+      .filter((entry) => Number(entry[AGENDA_SORT]?.N) <= Number(upto?.N))
+      .sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1))
+      .filter((entry) => !input.ExclusiveStartKey || placeOf(entry) > placeOf(input.ExclusiveStartKey));
+    const page = due.slice(0, input.Limit);
+    const bytes = page.reduce((sum, entry) => sum + itemBytes(entry), 0);
+    tally.reads += readUnits(bytes, false);
+    return { Items: page, ...(due.length > page.length && { LastEvaluatedKey: page.at(-1) }) };
   };
 
   const answers: Readonly<Record<string, (input: never) => unknown>> = {
@@ -143,5 +149,10 @@ export function createCountingTable(tally: Tally, keys: Keys): CountingTable {
     tally.dynamoRequests += 1;
     return answer(command.input as never);
   };
-  return { client: { send } as unknown as DynamoDBClient, items: () => [...items.values()] };
+  return { client: { send } as unknown as DynamoDBClient, items };
+}
+
+/** The index's order within a partition. */
+function placeOf(entry: Item): string {
+  return `${entry[AGENDA_SORT]?.N?.padStart(16, "0")} ${entry[PARTITION_KEY]?.S}`;
 }

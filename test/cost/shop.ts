@@ -58,12 +58,17 @@ export interface Shop {
 }
 
 /** A producer, a consumer and a sweep on the real adapters, over clients that keep the account. */
-export function openShop(dynamodb: DynamoDBClient, tally: Tally, { runtime, drive, advance }: Clock): Shop {
+export function openShop(
+  dynamodb: DynamoDBClient,
+  tally: Tally,
+  { runtime, drive, advance }: Clock,
+  shards = SHARDS,
+): Shop {
   const queue = createCountingQueue(tally, QUEUE.url);
   const writes = createWrites(dynamodb, TABLES.jobs);
   const troubles: string[] = [];
   const parts: Omit<ConsumerParts, "handlers"> = {
-    store: createDynamoJobStore({ client: dynamodb, table: TABLES.jobs, shards: SHARDS, runtime, writes }),
+    store: createDynamoJobStore({ client: dynamodb, table: TABLES.jobs, shards, runtime, writes }),
     locks: createDynamoLockStore({ client: dynamodb, table: TABLES.jobs, writes }),
     transport: createSqsTransport({ client: queue.client, queues: { default: QUEUE }, runtime }),
     runtime,
