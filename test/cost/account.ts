@@ -32,9 +32,16 @@ export async function account(scenario: Scenario): Promise<Account> {
   };
 }
 
+/** One run of the sweep, of one queue in which nothing is due. */
+export async function emptySweep(): Promise<Tally> {
+  const tally = emptyTally();
+  await openShop(createCountingTable(tally, KEYS).client, tally, fakeClock()).sweep();
+  return tally;
+}
+
 /** @param mark called before and after the run */
 export async function measure(scenario: Scenario, shop: Shop, tally: Tally, mark = () => {}): Promise<Tally> {
-  const taken = async (work: ((shop: Shop) => Promise<void>) | undefined): Promise<Tally> => {
+  const taken = async (work: ((shop: Shop) => Promise<unknown>) | undefined): Promise<Tally> => {
     const before = { ...tally };
     await work?.(shop);
     return subtract(tally, before);

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { type Account, account } from "./account.ts";
+import { type Account, account, emptySweep } from "./account.ts";
 import { accountOf } from "./engine.ts";
 import { markdown, report } from "./report.ts";
 import { SCENARIOS } from "./scenarios.ts";
@@ -57,5 +57,5 @@ else {
   const accounts: Account[] = [];
   for (const scenario of SCENARIOS) accounts.push(await account(scenario));
   if (endpoint !== undefined) process.exitCode = (await check(accounts, endpoint)) ? 0 : 1;
-  else say(json ? JSON.stringify(report(accounts), undefined, 2) : markdown(accounts));
+  else say(json ? JSON.stringify(report(accounts), undefined, 2) : markdown(accounts, await emptySweep()));
 }

@@ -85,6 +85,12 @@ export function createCountingTable(tally: Tally, keys: Keys): CountingTable {
     stored.set(slot, done.item);
     return text.includes("RETURNING") ? { Item: done.item } : {};
   };
+  const remove = ({ TableName, Key }: { readonly TableName: string; readonly Key: Item }) => {
+    const slot = slotOf(TableName, Key);
+    charge(stored.get(slot), undefined);
+    stored.delete(slot);
+    return {};
+  };
   const transact = (entries: readonly Entry[]) => {
     const planned = entries.map((entry) => plan("Put" in entry ? entry.Put : entry.Update));
     const all = planned.every(({ allowed }) => allowed);
@@ -124,6 +130,7 @@ export function createCountingTable(tally: Tally, keys: Keys): CountingTable {
   const answers: Readonly<Record<string, (input: never) => unknown>> = {
     PutItemCommand: (input: Put) => write(input),
     UpdateItemCommand: (input: Update) => write(input),
+    DeleteItemCommand: remove,
     BatchExecuteStatementCommand: (input: { readonly Statements: readonly Statement[] }) => ({
       Responses: input.Statements.map(statement),
     }),

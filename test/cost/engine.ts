@@ -6,11 +6,12 @@ import {
   type DynamoDBClientConfig,
 } from "@aws-sdk/client-dynamodb";
 import { systemRuntime } from "../../src/adapters/system/runtime.ts";
+import { nameOf } from "../../src/adapters/trouble.ts";
 import { AGENDA_INDEX, AGENDA_PARTITION, AGENDA_SORT } from "../../src/names.ts";
 import { eventually } from "../support/eventually.ts";
 import { measure } from "./account.ts";
 import { JOBS, type Scenario } from "./scenarios.ts";
-import { KEYS, openShop, TABLES } from "./shop.ts";
+import { type Clock, KEYS, openShop, TABLES } from "./shop.ts";
 import { each, emptyTally, type Tally } from "./tally.ts";
 
 interface Capacity {
@@ -18,29 +19,48 @@ interface Capacity {
   readonly GlobalSecondaryIndexes?: Readonly<Record<string, { readonly CapacityUnits?: number }>>;
 }
 
-const WRITES = /^(PutItem|UpdateItem|BatchExecuteStatement|TransactWriteItems)Command$/;
+const WRITES = /^(PutItem|UpdateItem|DeleteItem|BatchExecuteStatement|TransactWriteItems)Command$/;
 
 /** The same scenario on an engine, in whose own words the units are counted. Refused writes have no word there. */
-export async function accountOf(scenario: Scenario, config: DynamoDBClientConfig): Promise<Tally> {
-  const client = new DynamoDBClient(config);
-  await makeTables(client);
-  try {
+export function accountOf(scenario: Scenario, config: DynamoDBClientConfig): Promise<Tally> {
+  return withTables(config, async (client) => {
     const tally = emptyTally();
-    let aheadMs = 0;
-    const clock = {
-      runtime: { ...systemRuntime, now: () => systemRuntime.now() + aheadMs },
-      drive: <T>(work: Promise<T>) => work,
-      advance: async (ms: number) => {
-        aheadMs += ms;
-      },
-    };
-    return each(await measure(scenario, openShop(metered(client, tally), tally, clock), tally), JOBS);
+    return each(await measure(scenario, openShop(metered(client, tally), tally, realClock()), tally), JOBS);
+  });
+}
+
+/** Real time, put forward where a scenario waits. */
+export function realClock(): Clock {
+  let aheadMs = 0;
+  return {
+    runtime: { ...systemRuntime, now: () => systemRuntime.now() + aheadMs },
+    drive: (work) => work,
+    advance: async (ms) => {
+      aheadMs += ms;
+    },
+  };
+}
+
+/** With the tables of the scenarios, empty and of this run alone. */
+export async function withTables<Result>(
+  config: DynamoDBClientConfig,
+  work: (client: DynamoDBClient) => Promise<Result>,
+): Promise<Result> {
+  const client = new DynamoDBClient(config);
+  const made: string[] = [];
+  try {
+    for (const table of Object.keys(KEYS)) {
+      await makeTable(table, client);
+      made.push(table);
+    }
+    return await work(client);
   } finally {
-    await Promise.all(Object.values(TABLES).map((TableName) => client.send(new DeleteTableCommand({ TableName }))));
+    for (const table of made) await dropTable(table, client);
   }
 }
 
-function metered(client: DynamoDBClient, tally: Tally): DynamoDBClient {
+/** Counts what it is asked and what that is charged. */
+export function metered(client: DynamoDBClient, tally: Tally): DynamoDBClient {
   const send = async (command: { readonly input: object; readonly constructor: { readonly name: string } }) => {
     Object.assign(command.input, { ReturnConsumedCapacity: "INDEXES" });
     bareCounters(command.input);
@@ -66,36 +86,56 @@ function bareCounters({ Statements = [] }: { readonly Statements?: readonly { St
   for (const one of Statements) one.Statement = one.Statement.replace(/= "(\w+)" \+ \?/, "= $1 + ?");
 }
 
-/** Fails where one of them is there already: it is not this run's to drop. */
-async function makeTables(client: DynamoDBClient): Promise<void> {
-  for (const [TableName, [hash = "", range]] of Object.entries(KEYS)) {
-    const texts = [hash, ...(range === undefined ? [] : [range])];
-    const indexed = TableName === TABLES.jobs;
-    await client.send(
-      new CreateTableCommand({
-        TableName,
-        BillingMode: "PAY_PER_REQUEST",
-        KeySchema: texts.map((AttributeName, at) => ({ AttributeName, KeyType: at === 0 ? "HASH" : "RANGE" })),
-        AttributeDefinitions: [
-          ...texts.map((AttributeName) => ({ AttributeName, AttributeType: "S" as const })),
-          ...(indexed ? [{ AttributeName: AGENDA_PARTITION, AttributeType: "S" as const }] : []),
-          ...(indexed ? [{ AttributeName: AGENDA_SORT, AttributeType: "N" as const }] : []),
+/** Fails where it is there already: it is not this run's to drop. */
+async function makeTable(TableName: string, client: DynamoDBClient): Promise<void> {
+  const [hash = "", range] = KEYS[TableName] ?? [];
+  const texts = [hash, ...(range === undefined ? [] : [range])];
+  const indexed = TableName === TABLES.jobs;
+  await client.send(
+    new CreateTableCommand({
+      TableName,
+      BillingMode: "PAY_PER_REQUEST",
+      KeySchema: texts.map((AttributeName, at) => ({ AttributeName, KeyType: at === 0 ? "HASH" : "RANGE" })),
+      AttributeDefinitions: [
+        ...texts.map((AttributeName) => ({ AttributeName, AttributeType: "S" as const })),
+        ...(indexed ? [{ AttributeName: AGENDA_PARTITION, AttributeType: "S" as const }] : []),
+        ...(indexed ? [{ AttributeName: AGENDA_SORT, AttributeType: "N" as const }] : []),
+      ],
+      ...(indexed && {
+        GlobalSecondaryIndexes: [
+          {
+            IndexName: AGENDA_INDEX,
+            KeySchema: [
+              { AttributeName: AGENDA_PARTITION, KeyType: "HASH" as const },
+              { AttributeName: AGENDA_SORT, KeyType: "RANGE" as const },
+            ],
+            Projection: { ProjectionType: "KEYS_ONLY" as const },
+          },
         ],
-        ...(indexed && {
-          GlobalSecondaryIndexes: [
-            {
-              IndexName: AGENDA_INDEX,
-              KeySchema: [
-                { AttributeName: AGENDA_PARTITION, KeyType: "HASH" as const },
-                { AttributeName: AGENDA_SORT, KeyType: "RANGE" as const },
-              ],
-              Projection: { ProjectionType: "KEYS_ONLY" as const },
-            },
-          ],
-        }),
       }),
-    );
-    const status = async () => (await client.send(new DescribeTableCommand({ TableName }))).Table?.TableStatus;
-    await eventually(status, (answer) => answer === "ACTIVE", 60_000);
+    }),
+  );
+  await eventually(
+    () => statusOf(TableName, client),
+    (status) => status === "ACTIVE",
+    60_000,
+  );
+}
+
+async function dropTable(TableName: string, client: DynamoDBClient): Promise<void> {
+  await client.send(new DeleteTableCommand({ TableName }));
+  await eventually(
+    () => statusOf(TableName, client),
+    (status) => status === "gone",
+    60_000,
+  );
+}
+
+async function statusOf(TableName: string, client: DynamoDBClient): Promise<string | undefined> {
+  try {
+    return (await client.send(new DescribeTableCommand({ TableName }))).Table?.TableStatus;
+  } catch (error) {
+    if (nameOf(error) === "ResourceNotFoundException") return "gone";
+    throw error;
   }
 }

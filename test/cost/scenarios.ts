@@ -7,7 +7,7 @@ import { createDynamoEvents } from "../../lambdas/store/dynamo-events.ts";
 import { transactPut } from "../../src/adapters/dynamo/transact.ts";
 import { defineJob } from "../../src/job/contract.ts";
 import { viaStream } from "../../src/job/outbox.ts";
-import { handWritten, powertools, updateOnly } from "./peers.ts";
+import { handWritten, outbox, powertools, powertoolsRetry, updateOnly } from "./peers.ts";
 import { SHARDS, type Shop, TABLES } from "./shop.ts";
 
 export interface Scenario {
@@ -16,7 +16,7 @@ export interface Scenario {
   readonly before?: (shop: Shop) => Promise<void>;
   readonly run: (shop: Shop) => Promise<void>;
   /** Taken off: what the run asks for whether there are jobs or not. */
-  readonly overhead?: (shop: Shop) => Promise<void>;
+  readonly overhead?: (shop: Shop) => Promise<unknown>;
   /** Not ours. */
   readonly peer?: true;
 }
@@ -204,5 +204,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   { name: "bare handler, one UpdateItem", run: updateOnly(ids), peer: true },
   { name: "Powertools idempotency", run: powertools(ids), peer: true },
+  { name: "Powertools idempotency, one retry", run: powertoolsRetry(ids), peer: true },
+  { name: "Powertools behind an outbox by hand", run: outbox(ids), peer: true },
   { name: "put before, update after, by hand", run: handWritten(ids), peer: true },
 ];

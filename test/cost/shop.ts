@@ -11,6 +11,7 @@ import { type EnqueueRequest, type ProducerParts, prepare } from "../../src/flow
 import { dispatchAll, enqueueMany } from "../../src/flow/produce.ts";
 import { sweep } from "../../src/flow/sweep.ts";
 import { PARTITION_KEY } from "../../src/names.ts";
+import type { SweepReport } from "../../src/ports/events.ts";
 import type { Runtime } from "../../src/ports/runtime.ts";
 import { createCountingQueue } from "./counting-queue.ts";
 import type { Tally } from "./tally.ts";
@@ -30,6 +31,7 @@ export const KEYS: Readonly<Record<string, readonly string[]>> = {
 };
 const QUEUE = { url: "https://sqs.test/1/jobs", deadLetterUrl: "https://sqs.test/1/jobs-dlq" };
 const INVOCATION_MS = 60_000;
+const SWEEP_MS = 50_000;
 /** From send to invocation. Any at all: without it a row would move on the agenda to where it stands. */
 const LATENCY_MS = 20;
 
@@ -50,7 +52,7 @@ export interface Shop {
   dispatch(jobIds: readonly string[]): Promise<void>;
   /** Invocations of ten until nothing waits any more. */
   consume(handlers: readonly Handler<never>[], deps?: unknown): Promise<void>;
-  sweep(): Promise<void>;
+  sweep(limit?: number): Promise<SweepReport>;
   /** Messages and an invocation that are nobody's jobs. */
   sendBodies(bodies: readonly string[]): Promise<void>;
   invoke(work: () => Promise<void>): Promise<void>;
@@ -101,9 +103,9 @@ export function openShop(
         });
       }
     },
-    sweep: async () => {
+    sweep: (limit = 200) => {
       tally.invocations += 1;
-      await drive(sweep(50_000, { ...parts, queues: ["default"], limit: 200 }));
+      return drive(sweep(SWEEP_MS, { ...parts, queues: ["default"], limit }));
     },
     sendBodies: async (bodies) => {
       const messages = bodies.map((body) => ({ body, attributes: {}, delaySeconds: 0 }));
