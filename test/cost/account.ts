@@ -1,3 +1,4 @@
+import { AGENDA_PARTITION } from "../../src/names.ts";
 import { createFakeRuntime } from "../support/fake-runtime.ts";
 import { itemBytes } from "./capacity.ts";
 import { type CountingTable, createCountingTable } from "./counting-table.ts";
@@ -24,6 +25,8 @@ export async function account(scenario: Scenario): Promise<Account> {
   const used = await measure(scenario, openShop(table.client, tally, fakeClock()), tally, () => {
     storedBytes = bytesOf(table) - storedBytes;
   });
+  const open = table.items().filter((item) => /^st/.test(item[AGENDA_PARTITION]?.S ?? ""));
+  if (open.length > 0 && !scenario.open) throw new Error(`${scenario.name}: ${open.length} jobs have not ended`);
   return {
     name: scenario.name,
     peer: scenario.peer === true,

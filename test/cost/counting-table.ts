@@ -10,6 +10,9 @@ interface Put extends Conditional {
   readonly Item: Item;
 }
 type Entry = { readonly Put: Put } | { readonly Update: Update };
+interface BatchWrite {
+  readonly RequestItems: Readonly<Record<string, readonly { readonly PutRequest: { readonly Item: Item } }[]>>;
+}
 interface Query {
   readonly ExpressionAttributeValues: Item;
   readonly Limit: number;
@@ -131,6 +134,12 @@ export function createCountingTable(tally: Tally, keys: Keys): CountingTable {
     PutItemCommand: (input: Put) => write(input),
     UpdateItemCommand: (input: Update) => write(input),
     DeleteItemCommand: remove,
+    BatchWriteItemCommand: ({ RequestItems }: BatchWrite) => {
+      for (const [TableName, requests] of Object.entries(RequestItems)) {
+        for (const { PutRequest } of requests) write({ TableName, ...PutRequest });
+      }
+      return {};
+    },
     BatchExecuteStatementCommand: (input: { readonly Statements: readonly Statement[] }) => ({
       Responses: input.Statements.map(statement),
     }),

@@ -19,7 +19,7 @@ interface Capacity {
   readonly GlobalSecondaryIndexes?: Readonly<Record<string, { readonly CapacityUnits?: number }>>;
 }
 
-const WRITES = /^(PutItem|UpdateItem|DeleteItem|BatchExecuteStatement|TransactWriteItems)Command$/;
+const WRITES = /^(PutItem|UpdateItem|DeleteItem|BatchWriteItem|BatchExecuteStatement|TransactWriteItems)Command$/;
 
 /** The same scenario on an engine, in whose own words the units are counted. Refused writes have no word there. */
 export function accountOf(scenario: Scenario, config: DynamoDBClientConfig): Promise<Tally> {

@@ -17,6 +17,8 @@ export interface Scenario {
   readonly run: (shop: Shop) => Promise<void>;
   /** Taken off: what the run asks for whether there are jobs or not. */
   readonly overhead?: (shop: Shop) => Promise<unknown>;
+  /** Its jobs have not ended when it is over. */
+  readonly open?: true;
   /** Not ours. */
   readonly peer?: true;
 }
@@ -24,6 +26,7 @@ export interface Scenario {
 /** A batch, and therefore ten jobs an invocation. */
 export const JOBS = 10;
 const DAY_MS = 86_400_000;
+const others = Array.from({ length: JOBS }, (_, at) => `other_${String(at).padStart(6, "0")}`);
 const ids = Array.from({ length: JOBS }, (_, at) => `inv_${String(at).padStart(8, "0")}`);
 
 const payload = z.object({ invoiceId: z.string(), revision: z.int(), locale: z.string() });
@@ -31,6 +34,8 @@ const sendInvoice = defineJob("invoice.send_mail", {
   version: 1,
   payload,
   key: ({ invoiceId, revision }) => `invoice:${invoiceId}:r${revision}`,
+  // The default's last wait is 15 minutes, and by its jitter a copy's or the agenda's.
+  retry: { delays: ["10s", "30s", "2m", "5m", "10m"] },
 });
 const syncInvoice = defineJob("invoice.sync", {
   version: 1,
@@ -113,6 +118,27 @@ const calendar = (version: number) => async (shop: Shop) => {
   await shop.consume(calendarHandlers, deps);
 };
 
+/** All ten of the older version hold their locks while an invocation of the newer one's comes by. */
+const heldOnce = async (shop: Shop) => {
+  let started = 0;
+  let onBounced = () => {};
+  const bounced = new Promise<void>((resolve) => {
+    onBounced = resolve;
+  });
+  const holders = [
+    handle(syncInvoice, async ({ revision }) => {
+      if (revision !== 2) return done;
+      started += 1;
+      if (started === JOBS) await shop.deliver(syncs).then(onBounced);
+      await bounced;
+      return done;
+    }),
+  ];
+  await shop.enqueue(ids.map(locked(2)));
+  await shop.enqueue(ids.map(locked(3)));
+  await shop.consume(holders);
+};
+
 export const SCENARIOS: readonly Scenario[] = [
   {
     name: "plain",
@@ -147,6 +173,18 @@ export const SCENARIOS: readonly Scenario[] = [
       await shop.enqueue(ids.map(locked(1)));
       await shop.consume(syncs);
     },
+  },
+  {
+    name: "lock and version, held once by another",
+    before: async (shop) => {
+      await shop.enqueue([...ids, ...others].map(locked(1)));
+      await shop.consume(syncs);
+    },
+    overhead: async (shop) => {
+      await shop.enqueue(others.map(locked(2)));
+      await shop.consume(syncs);
+    },
+    run: heldOnce,
   },
   {
     name: "superseded before it ran",
@@ -196,6 +234,7 @@ export const SCENARIOS: readonly Scenario[] = [
     name: "a duplicate enqueue",
     before: (shop) => shop.enqueue(ids.map(plain)),
     run: (shop) => shop.enqueue(ids.map(plain)),
+    open: true,
   },
   {
     name: "the calendar job as deployed",

@@ -50,8 +50,10 @@ export interface Shop {
   intent(request: EnqueueRequest): ReturnType<typeof prepare>;
   send(prepared: readonly Awaited<ReturnType<typeof prepare>>[]): Promise<void>;
   dispatch(jobIds: readonly string[]): Promise<void>;
-  /** Invocations of ten until nothing waits any more. */
+  /** Invocations of ten until nothing waits any more. What comes back at different times is waited for, as under load. */
   consume(handlers: readonly Handler<never>[], deps?: unknown): Promise<void>;
+  /** One invocation, inside of another one's handler: whoever drives that one drives this. */
+  deliver(handlers: readonly Handler<never>[]): Promise<void>;
   sweep(limit?: number): Promise<SweepReport>;
   /** Messages and an invocation that are nobody's jobs. */
   sendBodies(bodies: readonly string[]): Promise<void>;
@@ -66,7 +68,7 @@ export function openShop(
   { runtime, drive, advance }: Clock,
   shards = SHARDS,
 ): Shop {
-  const queue = createCountingQueue(tally, QUEUE.url);
+  const queue = createCountingQueue(tally, QUEUE.url, runtime.now);
   const writes = createWrites(dynamodb, TABLES.jobs);
   const troubles: string[] = [];
   const parts: Omit<ConsumerParts, "handlers"> = {
@@ -78,6 +80,13 @@ export function openShop(
     times: { staleAfterMs: 900_000, skewMarginMs: 10_000, retentionDays: 30 },
     queue: "default",
     worker: "cost",
+  };
+  const deliver = (handlers: readonly Handler<never>[], deps?: unknown) => {
+    const bound = bindHandlers(handlers as readonly Handler<unknown>[], deps, undefined);
+    return queue.invoke(async (messages) => {
+      const { left } = await consume(messages, INVOCATION_MS, { ...parts, handlers: bound });
+      if (left.length > 0) throw new Error(`${left.length} messages were left: ${troubles.join("; ")}`);
+    });
   };
   return {
     dynamodb,
@@ -94,15 +103,12 @@ export function openShop(
       await drive(dispatch(jobIds, parts));
     },
     consume: async (handlers, deps) => {
-      const bound = bindHandlers(handlers as readonly Handler<unknown>[], deps, [0]);
-      while (queue.waiting() > 0) {
-        await advance(LATENCY_MS);
-        await queue.invoke(async (messages) => {
-          const { left } = await drive(consume(messages, INVOCATION_MS, { ...parts, handlers: bound }));
-          if (left.length > 0) throw new Error(`${left.length} messages were left: ${troubles.join("; ")}`);
-        });
+      for (let atMs = queue.allAtMs(); atMs !== undefined; atMs = queue.allAtMs()) {
+        await advance(Math.max(LATENCY_MS, atMs - runtime.now()));
+        await drive(deliver(handlers, deps));
       }
     },
+    deliver,
     sweep: (limit = 200) => {
       tally.invocations += 1;
       return drive(sweep(SWEEP_MS, { ...parts, queues: ["default"], limit }));

@@ -1,9 +1,7 @@
 import { parseArgs } from "node:util";
-import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { metered, realClock, withTables } from "../cost/engine.ts";
-import { openShop, SHARDS, TABLES } from "../cost/shop.ts";
-import { emptyTally, subtract } from "../cost/tally.ts";
-import { due, fill, notDue } from "./fill.ts";
+import { emptyTally } from "../cost/tally.ts";
+import { type Measured, measureSweep } from "./measure.ts";
 
 const HELP = `npm run scale:sweep -- --endpoint URL [options]
 
@@ -16,45 +14,6 @@ metered. The engine must answer ReturnConsumedCapacity: a local one, or https://
   --json
   --help
 `;
-
-interface Measured {
-  readonly rows: number;
-  readonly sent: number;
-  readonly readUnits: number;
-  readonly writeUnits: number;
-  readonly dynamoRequests: number;
-  readonly sqsRequests: number;
-  readonly ms: number;
-}
-
-/** What the engine keeps in memory at once while it is filled. */
-const CHUNK = 10_000;
-
-async function measureSweep(rows: number, dueRows: number, client: DynamoDBClient): Promise<Measured> {
-  const nowMs = Date.now();
-  const filling = { table: TABLES.jobs, shards: SHARDS, nowMs };
-  await fill(
-    Array.from({ length: dueRows }, () => due(nowMs)),
-    filling,
-    client,
-  );
-  for (let at = dueRows; at < rows; at += CHUNK) {
-    const length = Math.min(CHUNK, rows - at);
-    await fill(
-      Array.from({ length }, (_, more) => notDue(nowMs, at + more)),
-      filling,
-      client,
-    );
-  }
-  const tally = emptyTally();
-  const shop = openShop(metered(client, tally), tally, realClock());
-  const before = { ...tally };
-  const startedMs = performance.now();
-  const { sent } = await shop.sweep(dueRows);
-  const ms = Math.round(performance.now() - startedMs);
-  const { tableWrites, indexWrites, reads, dynamoRequests, sqsRequests } = subtract(tally, before);
-  return { rows, sent, readUnits: reads, writeUnits: tableWrites + indexWrites, dynamoRequests, sqsRequests, ms };
-}
 
 function usage(message: string): never {
   process.stderr.write(`${message}\n\n${HELP}`);
@@ -96,7 +55,10 @@ else {
     process.stdout.write("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
   }
   for (const size of sizes) {
-    const one = await withTables({ endpoint }, (client) => measureSweep(size, dueRows, client));
+    const one = await withTables({ endpoint }, (client) => {
+      const tally = emptyTally();
+      return measureSweep({ rows: size, due: dueRows, client: metered(client, tally), tally, clock: realClock() });
+    });
     all.push(one);
     const { sent, readUnits, writeUnits, dynamoRequests, sqsRequests, ms } = one;
     const cells = [size, dueRows, sent, readUnits, writeUnits, dynamoRequests, sqsRequests, ms];

@@ -9,6 +9,8 @@ import { newJob, TIMES, unique } from "../support/rows.ts";
 const BATCH = 25;
 const BATCHES_AT_ONCE = 8;
 const MINUTE_MS = 60_000;
+/** Made at once, and then put. */
+const CHUNK = 10_000;
 
 export interface Filling {
   readonly table: string;
@@ -16,29 +18,41 @@ export interface Filling {
   readonly nowMs: number;
 }
 
-/** Sent, their messages lost, and due for a look. */
-export const due = (nowMs: number): JobRow => enqueued(nowMs - 16 * MINUTE_MS, 0);
+/** Sent, its message lost, and due for a look. Numbered, so that every run has the same rows in each shard. */
+function due(nowMs: number, at: number): JobRow {
+  return enqueued(`due:${at}`, nowMs - 16 * MINUTE_MS, 0);
+}
 
 /** As a table is that has run for a while: of ten rows, six have ended, three start on a later day, one is waiting. */
-export function notDue(nowMs: number, at: number): JobRow {
+function notDue(nowMs: number, at: number): JobRow {
+  const key = `not-due:${at}`;
   const kind = at % 10;
-  if (kind < 6) return ended(nowMs - 60 * MINUTE_MS);
-  return kind < 9 ? enqueued(nowMs, (1 + (at % 30)) * 24 * 60 * MINUTE_MS) : enqueued(nowMs - MINUTE_MS, 0);
+  if (kind < 6) return ended(key, nowMs - 60 * MINUTE_MS);
+  return kind < 9 ? enqueued(key, nowMs, (1 + (at % 30)) * 24 * 60 * MINUTE_MS) : enqueued(key, nowMs - MINUTE_MS, 0);
 }
 
-function enqueued(nowMs: number, delayMs: number): JobRow {
-  return enqueue(newJob(), { nowMs, delayMs, token: unique("t"), wait: unique("w") }, TIMES).row;
+function enqueued(idempotencyKey: string, nowMs: number, delayMs: number): JobRow {
+  const job = newJob({ envelope: { idempotencyKey } });
+  return enqueue(job, { nowMs, delayMs, token: unique("t"), wait: unique("w") }, TIMES).row;
 }
 
-function ended(nowMs: number): JobRow {
-  const row = enqueued(nowMs, 0);
+function ended(key: string, nowMs: number): JobRow {
+  const row = enqueued(key, nowMs, 0);
   const owner = { nowMs, token: unique("t"), leaseUntilMs: nowMs + MINUTE_MS, carrier: unique("m") };
   const running = applyPatch(row, claim({ ...row, mark: undefined }, owner, TIMES).patch);
   return applyPatch(running, succeed(running, { status: 202 }, nowMs, TIMES).patch);
 }
 
-/** Puts rows as fast as the engine takes them. */
-export async function fill(rows: readonly JobRow[], { table, shards }: Filling, client: DynamoDBClient): Promise<void> {
+/** Fills a table with so many rows, of which so many are due, as fast as the engine takes them. */
+export async function fill(rows: number, dueRows: number, filling: Filling, client: DynamoDBClient): Promise<void> {
+  for (let from = 0; from < rows; from += CHUNK) {
+    const some = Array.from({ length: Math.min(CHUNK, rows - from) }, (_, more) => from + more);
+    const made = some.map((at) => (at < dueRows ? due(filling.nowMs, at) : notDue(filling.nowMs, at)));
+    await put(made, filling, client);
+  }
+}
+
+async function put(rows: readonly JobRow[], { table, shards }: Filling, client: DynamoDBClient): Promise<void> {
   await each(chunks(rows, BATCH), BATCHES_AT_ONCE, async (some) => {
     let open = some.map((row) => ({ PutRequest: { Item: encodeRow(row, shards) } }));
     while (open.length > 0) {
