@@ -1,10 +1,11 @@
 import { touch } from "../job/edges.ts";
 import { sweptWait } from "../job/mark.ts";
-import type { AgendaKind, JobRow } from "../job/row.ts";
+import type { JobRow } from "../job/row.ts";
 import { decideSweep, growing, type SweepDecision } from "../job/sweeping.ts";
 import type { WriteAnswer } from "../job/transition.ts";
 import type { SweepReport } from "../ports/events.ts";
 import { buryCopy, type Undertaker } from "./bury.ts";
+import { type Cursor, cursors } from "./cursors.ts";
 import { describe } from "./parts.ts";
 import { transitionAll } from "./persist.ts";
 import { readEach } from "./read-each.ts";
@@ -22,16 +23,6 @@ const RESERVE_MS = 5_000;
 /** Small, so that a run's limit is shared between shards. */
 const STALE_PAGE = 25;
 const START_PAGE = 100;
-/** Of up to a hundred, so that what a former shard count left behind is found within the hour. */
-const STRAYS_A_RUN = 6;
-
-/** One agenda partition and how far this run has read it. */
-interface Cursor {
-  readonly kind: Exclude<AgendaKind, "dead">;
-  readonly queue: string;
-  readonly shard: number;
-  after: string | undefined;
-}
 
 type Tally = { -readonly [Count in keyof Omit<SweepReport, "durationMs" | "ended">]: number };
 
@@ -49,7 +40,7 @@ export async function sweep(remainingMs: number, parts: SweepParts): Promise<Swe
   const tally = emptyTally();
   const run: Run = { parts, tally, uptoMs: startedAtMs, backlogs: new Map() };
 
-  let open = cursors(parts);
+  let open = cursors(parts.queues, parts);
   let ended: SweepReport["ended"] = "done";
   while (open.length > 0) {
     const next: Cursor[] = [];
@@ -206,29 +197,6 @@ async function hasBacklog(queue: string, { parts, backlogs }: Run): Promise<bool
     .catch(() => false);
   backlogs.set(queue, asked);
   return asked;
-}
-
-/**
- * Every run begins at another shard, so that a run's limit doesn't always go to the same ones. Behind them come
- * some of the partitions that rows are not written to, by chance: whoever lowers the number of shards leaves
- * rows there, and no part of the system remembers the former number.
- */
-function cursors({ queues, store, runtime }: SweepParts): Cursor[] {
-  const { shards, strays = 0 } = store;
-  const own = circle(shards, shards, runtime);
-  const beyond = circle(strays, STRAYS_A_RUN, runtime).map((stray) => shards + stray);
-  return [own, beyond].flatMap((some) =>
-    (["start", "stale"] as const).flatMap((kind) =>
-      some.flatMap((shard) => queues.map((queue) => ({ kind, queue, shard, after: undefined }))),
-    ),
-  );
-}
-
-/** `count` of the numbers under `size`, one after another, from any of them on. */
-function circle(size: number, count: number, { random }: Pick<SweepParts["runtime"], "random">): readonly number[] {
-  if (size === 0) return [];
-  const first = Math.floor(random() * size);
-  return Array.from({ length: Math.min(size, count) }, (_, at) => (first + at) % size);
 }
 
 function ageMs({ createdAtMs, claimableAtMs }: JobRow, nowMs: number): number {

@@ -2,7 +2,8 @@ import { AGENDA_PARTITION } from "../../src/names.ts";
 import { createFakeRuntime } from "../support/fake-runtime.ts";
 import { itemBytes } from "./capacity.ts";
 import { type CountingTable, createCountingTable } from "./counting-table.ts";
-import { JOBS, type Scenario } from "./scenarios.ts";
+import { JOBS } from "./jobs.ts";
+import type { Scenario } from "./scenarios.ts";
 import { type Clock, KEYS, openShop, type Shop } from "./shop.ts";
 import { each, emptyTally, subtract, type Tally } from "./tally.ts";
 

@@ -10,7 +10,8 @@ import { nameOf } from "../../src/adapters/trouble.ts";
 import { AGENDA_INDEX, AGENDA_PARTITION, AGENDA_SORT } from "../../src/names.ts";
 import { eventually } from "../support/eventually.ts";
 import { measure } from "./account.ts";
-import { JOBS, type Scenario } from "./scenarios.ts";
+import { JOBS } from "./jobs.ts";
+import type { Scenario } from "./scenarios.ts";
 import { type Clock, KEYS, openShop, TABLES } from "./shop.ts";
 import { each, emptyTally, type Tally } from "./tally.ts";
 

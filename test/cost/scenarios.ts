@@ -1,14 +1,7 @@
-import { TransactWriteItemsCommand } from "@aws-sdk/client-dynamodb";
-import { handle } from "antrean";
-import * as z from "zod";
-import { handlers as calendarHandlers, type Deps } from "../../lambdas/jobs/handlers.ts";
-import { syncEvent } from "../../lambdas/jobs/sync-event.ts";
-import { createDynamoEvents } from "../../lambdas/store/dynamo-events.ts";
-import { transactPut } from "../../src/adapters/dynamo/transact.ts";
-import { defineJob } from "../../src/job/contract.ts";
-import { viaStream } from "../../src/job/outbox.ts";
+import { calendar, heldOnce, intents } from "./courses.ts";
+import { alwaysFails, commits, firstFails, ids, locked, mails, others, plain, syncs } from "./jobs.ts";
 import { handWritten, outbox, powertools, powertoolsRetry, updateOnly } from "./peers.ts";
-import { SHARDS, type Shop, TABLES } from "./shop.ts";
+import type { Shop } from "./shop.ts";
 
 export interface Scenario {
   readonly name: string;
@@ -23,121 +16,7 @@ export interface Scenario {
   readonly peer?: true;
 }
 
-/** A batch, and therefore ten jobs an invocation. */
-export const JOBS = 10;
 const DAY_MS = 86_400_000;
-const others = Array.from({ length: JOBS }, (_, at) => `other_${String(at).padStart(6, "0")}`);
-const ids = Array.from({ length: JOBS }, (_, at) => `inv_${String(at).padStart(8, "0")}`);
-
-const payload = z.object({ invoiceId: z.string(), revision: z.int(), locale: z.string() });
-const sendInvoice = defineJob("invoice.send_mail", {
-  version: 1,
-  payload,
-  key: ({ invoiceId, revision }) => `invoice:${invoiceId}:r${revision}`,
-  // The default's last wait is 15 minutes, and by its jitter a copy's or the agenda's.
-  retry: { delays: ["10s", "30s", "2m", "5m", "10m"] },
-});
-const syncInvoice = defineJob("invoice.sync", {
-  version: 1,
-  payload,
-  key: ({ invoiceId, revision }) => `sync:${invoiceId}:r${revision}`,
-  lock: ({ invoiceId }) => `invoice:${invoiceId}`,
-  supersedes: ({ revision }) => revision,
-});
-const plain = (invoiceId: string) => ({ contract: sendInvoice, payload: { invoiceId, revision: 1, locale: "id-ID" } });
-const locked = (revision: number) => (invoiceId: string) => ({
-  contract: syncInvoice,
-  payload: { invoiceId, revision, locale: "id-ID" },
-});
-
-const done = { status: 202 };
-const mails = [handle(sendInvoice, () => done)];
-const syncs = [handle(syncInvoice, () => done)];
-const firstFails = [
-  handle(sendInvoice, (_, { attempt }) => {
-    if (attempt === 1) throw new Error("the provider answered 503");
-    return done;
-  }),
-];
-const alwaysFails = [
-  handle(sendInvoice, () => {
-    throw new Error("the provider answered 503");
-  }),
-];
-const commits = [
-  handle(sendInvoice, ({ invoiceId }, ctx) => {
-    const Update = {
-      TableName: TABLES.events,
-      Key: { tenantId: { S: ctx.tenantId }, eventId: { S: invoiceId } },
-      UpdateExpression: "SET #sent = :sent",
-      ExpressionAttributeNames: { "#sent": "sent" },
-      ExpressionAttributeValues: { ":sent": { N: "1" } },
-    };
-    return ctx.commit([{ Update }], done);
-  }),
-];
-
-const intents = (dispatch: "caller" | "stream") => async (shop: Shop) => {
-  const prepared = await Promise.all(ids.map((id) => shop.intent(plain(id))));
-  for (const { creation } of prepared) {
-    const entry = transactPut(dispatch === "stream" ? viaStream(creation) : creation, {
-      table: TABLES.jobs,
-      shards: SHARDS,
-    });
-    await shop.dynamodb.send(new TransactWriteItemsCommand({ TransactItems: [entry] }));
-  }
-  if (dispatch === "stream") await shop.dispatch(prepared.map(({ jobId }) => jobId));
-  else await shop.send(prepared);
-  await shop.consume(mails);
-};
-
-/** As `lambdas/` has it: a request of the API saves the event with its job, the consumer confirms it. */
-const calendar = (version: number) => async (shop: Shop) => {
-  const events = createDynamoEvents(TABLES.events, shop.dynamodb);
-  const details = {
-    title: "Rapat koordinasi mingguan",
-    startsAt: "2030-01-07T09:00:00+07:00",
-    endsAt: "2030-01-07T10:00:00+07:00",
-    status: "confirmed",
-  } as const;
-  for (const eventId of ids) {
-    const request = {
-      contract: syncEvent,
-      payload: { eventId, operation: "update", version },
-      options: { tenantId: "tenant-1" },
-    };
-    const prepared = await shop.intent(request);
-    const transactItem = transactPut(prepared.creation, { table: TABLES.jobs, shards: SHARDS });
-    const failed = () => ({ kind: "error", error: new Error("no transaction fails here") }) as const;
-    const job = { jobId: prepared.jobId, transactItem, send: async () => true, explain: failed };
-    await events.saveWithJob({ tenantId: "tenant-1", eventId, version, details }, job);
-    await shop.send([prepared]);
-  }
-  const mail = { sendWelcome: () => Promise.reject(new Error("no mail is sent here")) };
-  const deps: Deps = { events, mail, calendar: { put: async () => "provider-reference-1" } };
-  await shop.consume(calendarHandlers, deps);
-};
-
-/** All ten of the older version hold their locks while an invocation of the newer one's comes by. */
-const heldOnce = async (shop: Shop) => {
-  let started = 0;
-  let onBounced = () => {};
-  const bounced = new Promise<void>((resolve) => {
-    onBounced = resolve;
-  });
-  const holders = [
-    handle(syncInvoice, async ({ revision }) => {
-      if (revision !== 2) return done;
-      started += 1;
-      if (started === JOBS) await shop.deliver(syncs).then(onBounced);
-      await bounced;
-      return done;
-    }),
-  ];
-  await shop.enqueue(ids.map(locked(2)));
-  await shop.enqueue(ids.map(locked(3)));
-  await shop.consume(holders);
-};
 
 export const SCENARIOS: readonly Scenario[] = [
   {

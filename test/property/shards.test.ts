@@ -1,8 +1,9 @@
-import { defineJob } from "antrean";
+import { defineJob, handle, PermanentError } from "antrean";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { enqueueMany } from "../../src/flow/produce.ts";
+import { replay } from "../../src/flow/replay.ts";
 import { sweep } from "../../src/flow/sweep.ts";
 import { AGENDA_PARTITION, MAX_SHARDS } from "../../src/names.ts";
 import type { JobStore } from "../../src/ports/job-store.ts";
@@ -70,6 +71,37 @@ describe("another number of shards", () => {
       }),
       { numRuns: 20, seed: 6 },
     );
+  });
+
+  test("six beyond its own are read a run, before its own, so that no storm in these holds them back", async () => {
+    const asked: number[] = [];
+    const { run } = await changed(64, 8, 1, (store) => ({
+      ...store,
+      due: async (query) => {
+        asked.push(query.shard);
+        return store.due(query);
+      },
+    }));
+    await run();
+    const [beyond, own] = [asked.slice(0, 12), asked.slice(12)];
+    expect(Math.min(...beyond)).toBeGreaterThanOrEqual(8);
+    expect(new Set(beyond).size).toBe(6);
+    expect(new Set(own)).toEqual(new Set([0, 1, 2, 3, 4, 5, 6, 7]));
+  });
+
+  test("a replay lists the dead of every former shard", async () => {
+    const clock = createFakeRuntime(1);
+    const table = createCountingTable(emptyTally(), KEYS);
+    const shopOf = (count: number) => openShop(table.client, emptyTally(), { ...clock, runtime: clock }, count);
+    const before = shopOf(64);
+    await before.enqueue(Array.from({ length: JOBS }, (_, at) => ({ contract: job, payload: { id: `dead-${at}` } })));
+    const refuse = () => {
+      throw new PermanentError("no");
+    };
+    await before.consume([handle(job, refuse)]);
+    const letters = { receive: async () => [], deleteMany: async () => [], giveBackMany: async () => [] };
+    const report = await clock.drive(replay({ dryRun: true, queues: ["default"] }, { ...shopOf(8).parts, letters }));
+    expect(report).toMatchObject({ matched: JOBS, ended: "done" });
   });
 
   test("without the look beyond its own shards a sweep never finds what was left in the others", async () => {
