@@ -14,6 +14,8 @@ export const TTL_ATTRIBUTE = "x";
 export const AGENDA_INDEX = "agenda";
 /** The index's partition (string): `<kind>#<queue>#<shard>`. */
 export const AGENDA_PARTITION = "ag";
+/** The most shards a queue can have. It bounds where rows may be, whatever the count was when they were written. */
+export const MAX_SHARDS = 100;
 /** The index's sort key (number, epoch milliseconds): when somebody must look at the row next. */
 export const AGENDA_SORT = "aa";
 
@@ -76,7 +78,7 @@ export const ENVIRONMENT = {
   queues: "ANTREAN_QUEUES",
   /** Logical name of the queue that this consumer reads. Required by a consumer. */
   queue: "ANTREAN_QUEUE",
-  /** Agenda shards a queue; the same number in every part. Default 8. */
+  /** Agenda shards a queue, 1 to `MAX_SHARDS`; the same number in every part. Default 8. */
   shards: "ANTREAN_SHARDS",
   /** How long a sent row may stay unclaimed before the sweep sends it again, in seconds. Default 900. */
   staleAfterSeconds: "ANTREAN_STALE_AFTER_SECONDS",

@@ -1,7 +1,7 @@
 import { durationMs } from "./job/duration.ts";
 import type { RowTimes } from "./job/edges.ts";
 import { AntreanError } from "./job/errors.ts";
-import { ENVIRONMENT } from "./names.ts";
+import { ENVIRONMENT, MAX_SHARDS } from "./names.ts";
 
 export interface QueueUrls {
   readonly url: string;
@@ -29,7 +29,7 @@ export function readSettings(environment: Environment): Settings {
     table: required(environment, ENVIRONMENT.table, "the job table's name"),
     queues: readQueues(environment),
     queue: environment[ENVIRONMENT.queue],
-    shards: number(environment, ENVIRONMENT.shards, { fallback: 8, min: 1, max: 1_000 }),
+    shards: number(environment, ENVIRONMENT.shards, { fallback: 8, min: 1, max: MAX_SHARDS }),
     sweepLimit: number(environment, ENVIRONMENT.sweepLimit, { fallback: 200, min: 1, max: 10_000 }),
     retryDelaysMs: readDelays(environment),
     times: {

@@ -9,7 +9,14 @@ import {
   TableEncryption,
 } from "aws-cdk-lib/aws-dynamodb";
 import { Construct } from "constructs";
-import { AGENDA_INDEX, AGENDA_PARTITION, AGENDA_SORT, PARTITION_KEY, TTL_ATTRIBUTE } from "../../src/names.ts";
+import {
+  AGENDA_INDEX,
+  AGENDA_PARTITION,
+  AGENDA_SORT,
+  MAX_SHARDS,
+  PARTITION_KEY,
+  TTL_ATTRIBUTE,
+} from "../../src/names.ts";
 import { Findings } from "./findings.ts";
 
 /**
@@ -23,8 +30,9 @@ export interface JobTableProps {
    */
   readonly removalPolicy?: RemovalPolicy;
   /**
-   * Partitions of the agenda index for each queue and kind; 1 to 100, default 8. About 1,000 job writes a
-   * second and shard. Caution: after lowering it, rows in the dropped shards are never swept again.
+   * Partitions of the agenda index for each queue and kind; 1 to 100, default 8. About 1,000 index writes a
+   * second and shard. It may be changed at any time. Caution: after lowering it, the sweep finds what is left in
+   * the dropped shards by turns, mostly within the hour, so a job scheduled before may start that much later.
    */
   readonly shards?: number;
   /**
@@ -96,7 +104,8 @@ export class JobTable extends Construct {
 
 function checkSettings({ shards, retentionDays, staleAfter, skewMargin }: JobTableProps): Findings {
   const findings = new Findings();
-  if (shards !== undefined) findings.whole("shards", shards, 1, 100, "leave it out (8) or set it in that range.");
+  if (shards !== undefined)
+    findings.whole("shards", shards, 1, MAX_SHARDS, "leave it out (8) or set it in that range.");
   if (retentionDays !== undefined) {
     findings.whole("retentionDays", retentionDays, 1, 3650, "leave it out (30) or set it in that range.");
   }

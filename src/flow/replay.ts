@@ -180,9 +180,11 @@ async function look(place: Place, limit: number, options: ReplayOptions, { store
     const end = part + limit;
     return { jobIds: unique.slice(part, end), next: end < unique.length ? { uptoMs, part: end } : undefined };
   }
-  const queue = queues[Math.floor(part / store.shards)];
+  // Of those as well that rows are not written to any more: a row stays dead for longer than a count of shards.
+  const shards = store.shards + (store.strays ?? 0);
+  const queue = queues[Math.floor(part / shards)];
   if (queue === undefined) return { jobIds: [], next: undefined };
-  const query = { kind: "dead", queue, shard: part % store.shards, uptoMs, limit } as const;
+  const query = { kind: "dead", queue, shard: part % shards, uptoMs, limit } as const;
   const page = await store.due({ ...query, ...(after !== undefined && { after }) });
   return { jobIds: page.jobIds, next: page.next ? { uptoMs, part, after: page.next } : { uptoMs, part: part + 1 } };
 }

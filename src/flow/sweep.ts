@@ -1,10 +1,11 @@
 import { touch } from "../job/edges.ts";
 import { sweptWait } from "../job/mark.ts";
-import type { AgendaKind, JobRow } from "../job/row.ts";
+import type { JobRow } from "../job/row.ts";
 import { decideSweep, growing, type SweepDecision } from "../job/sweeping.ts";
 import type { WriteAnswer } from "../job/transition.ts";
 import type { SweepReport } from "../ports/events.ts";
 import { buryCopy, type Undertaker } from "./bury.ts";
+import { type Cursor, cursors } from "./cursors.ts";
 import { describe } from "./parts.ts";
 import { transitionAll } from "./persist.ts";
 import { readEach } from "./read-each.ts";
@@ -23,14 +24,6 @@ const RESERVE_MS = 5_000;
 const STALE_PAGE = 25;
 const START_PAGE = 100;
 
-/** One agenda partition and how far this run has read it. */
-interface Cursor {
-  readonly kind: Exclude<AgendaKind, "dead">;
-  readonly queue: string;
-  readonly shard: number;
-  after: string | undefined;
-}
-
 type Tally = { -readonly [Count in keyof Omit<SweepReport, "durationMs" | "ended">]: number };
 
 /**
@@ -47,7 +40,7 @@ export async function sweep(remainingMs: number, parts: SweepParts): Promise<Swe
   const tally = emptyTally();
   const run: Run = { parts, tally, uptoMs: startedAtMs, backlogs: new Map() };
 
-  let open = cursors(parts);
+  let open = cursors(parts.queues, parts);
   let ended: SweepReport["ended"] = "done";
   while (open.length > 0) {
     const next: Cursor[] = [];
@@ -204,15 +197,6 @@ async function hasBacklog(queue: string, { parts, backlogs }: Run): Promise<bool
     .catch(() => false);
   backlogs.set(queue, asked);
   return asked;
-}
-
-/** Every run begins at another shard, so that a run's limit doesn't always go to the same ones. */
-function cursors({ queues, store, runtime }: SweepParts): Cursor[] {
-  const first = Math.floor(runtime.random() * store.shards);
-  const shards = Array.from({ length: store.shards }, (_, at) => (first + at) % store.shards);
-  return (["start", "stale"] as const).flatMap((kind) =>
-    shards.flatMap((shard) => queues.map((queue) => ({ kind, queue, shard, after: undefined }))),
-  );
 }
 
 function ageMs({ createdAtMs, claimableAtMs }: JobRow, nowMs: number): number {

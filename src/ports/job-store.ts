@@ -10,8 +10,13 @@ import type { Creation, Transition, WriteAnswer } from "../job/transition.ts";
  * patches and the reading of refusals are pure and live in `job/`.
  */
 export interface JobStore {
-  /** How many agenda partitions a queue has. The same in every part that shares the table. */
+  /** How many agenda partitions a queue has: rows are written to these. The same in every part that shares the table. */
   readonly shards: number;
+  /**
+   * How many there are beyond them, numbered on from there: a former, larger count may have left rows in them.
+   * Absent: none, where a row is not stored under a shard.
+   */
+  readonly strays?: number;
   /** Puts rows where none lives, or only an expired one. A lost answer to an own write counts as won. */
   createMany(creations: readonly Creation[]): Promise<readonly WriteAnswer[]>;
   /** Moves rows along edges, each under its guard. A lost answer to an own write counts as won. */

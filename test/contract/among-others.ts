@@ -2,6 +2,7 @@ import { claim } from "../../src/job/edges.ts";
 import type { Acquisition, HeldLock } from "../../src/job/lock.ts";
 import type { JobStore } from "../../src/ports/job-store.ts";
 import type { LockStore } from "../../src/ports/lock-store.ts";
+import type { Transport } from "../../src/ports/transport.ts";
 import { LEASE_MS, NOW, newRow, TIMES, unique } from "../support/rows.ts";
 
 /*
@@ -46,5 +47,14 @@ export function locksAmongOthers(locks: LockStore): LockStore {
     ...locks,
     acquireMany: async (asked) => (await locks.acquireMany([other(), ...asked, other()])).slice(1, -1),
     releaseMany: async (held) => (await locks.releaseMany([foreign(), ...held, foreign()])).slice(1, -1),
+  };
+}
+
+/** Each message is a caller's own: on SQS the sends of one turn share requests, and each caller has its answers. */
+export function sendsOfManyCallers(transport: Transport): Transport {
+  return {
+    ...transport,
+    sendMany: async (address, messages) =>
+      (await Promise.all(messages.map((message) => transport.sendMany(address, [message])))).flat(),
   };
 }

@@ -3,7 +3,7 @@ import { createDynamoJobStore } from "../../src/adapters/dynamo/job-store.ts";
 import { createSqsTransport } from "../../src/adapters/sqs/transport.ts";
 import { systemRuntime } from "../../src/adapters/system/runtime.ts";
 import { dynamoClient, makeQueues, makeTable, receive, sqsClient } from "../support/aws-resources.ts";
-import { jobsAmongOthers } from "./among-others.ts";
+import { jobsAmongOthers, sendsOfManyCallers } from "./among-others.ts";
 import { dynamoTable } from "./dynamo-table.ts";
 import { jobStoreContract } from "./job-store.contract.ts";
 import { type TransportUnderTest, transportContract } from "./transport.contract.ts";
@@ -35,7 +35,14 @@ const makeTransport = async (): Promise<TransportUnderTest> => {
   };
 };
 
-transportContract("SQS", makeTransport);
-transportLimitsContract("SQS", makeTransport);
+const makeShared = async (): Promise<TransportUnderTest> => {
+  const under = await makeTransport();
+  return { ...under, transport: sendsOfManyCallers(under.transport) };
+};
+
+transportContract("SQS, alone", makeTransport);
+transportContract("SQS, among others", makeShared);
+transportLimitsContract("SQS, alone", makeTransport);
+transportLimitsContract("SQS, among others", makeShared);
 
 describe("the table itself", dynamoTable);

@@ -59,5 +59,7 @@ export function compare(
   if (left === undefined) return false;
   if (operator === "=") return JSON.stringify(left) === JSON.stringify(right);
   if (left.N === undefined || right.N === undefined) return false;
-  return operator === "<=" ? Number(left.N) <= Number(right.N) : Number(left.N) > Number(right.N);
+  const [one, other] = [Number(left.N), Number(right.N)];
+  if (operator === "<") return one < other;
+  return operator === "<=" ? one <= other : one > other;
 }

@@ -66,7 +66,7 @@ describe("readSettings", () => {
   });
 
   it.each([
-    ["ANTREAN_SHARDS", 1, 1_000],
+    ["ANTREAN_SHARDS", 1, 100],
     ["ANTREAN_SWEEP_LIMIT", 1, 10_000],
     ["ANTREAN_STALE_AFTER_SECONDS", 1, 604_800],
     ["ANTREAN_SKEW_MARGIN_MS", 0, 300_000],

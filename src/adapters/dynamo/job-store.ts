@@ -9,6 +9,7 @@ import {
   type Transition,
   type WriteAnswer,
 } from "../../job/transition.ts";
+import { MAX_SHARDS } from "../../names.ts";
 import type { JobStore } from "../../ports/job-store.ts";
 import type { Runtime } from "../../ports/runtime.ts";
 import { decodeRow, encodeRow } from "./codec.ts";
@@ -115,6 +116,7 @@ export function createDynamoJobStore(options: DynamoJobStoreOptions): JobStore {
 
   return {
     shards,
+    strays: Math.max(0, MAX_SHARDS - shards),
     createMany,
     transitionMany: (transitions) => answerAll(transitions.map(updateOf)),
     commit: (asked) => commit(asked, options),

@@ -6,7 +6,7 @@ import type { Runtime } from "../../ports/runtime.ts";
 import type { Address, Transport } from "../../ports/transport.ts";
 import { chunks, each } from "../each.ts";
 import { transportError } from "./errors.ts";
-import { sendAll } from "./send.ts";
+import { createSends } from "./send.ts";
 
 /** A logical queue's addresses, as they stand in the environment. */
 export interface QueueUrls {
@@ -24,6 +24,7 @@ export interface SqsTransportOptions {
 const BATCHES_AT_ONCE = 4;
 
 export function createSqsTransport({ client, queues, runtime }: SqsTransportOptions): Transport {
+  const sends = createSends({ client, runtime });
   const serves = (queue: string) => Object.hasOwn(queues, queue);
   const urlOf = ({ queue, lane }: Address): string => {
     const urls = serves(queue) ? queues[queue] : undefined;
@@ -33,7 +34,7 @@ export function createSqsTransport({ client, queues, runtime }: SqsTransportOpti
 
   return {
     serves,
-    sendMany: async (address, messages) => sendAll(urlOf(address), messages, { client, runtime }),
+    sendMany: async (address, messages) => sends.send(urlOf(address), messages),
     deleteMany: async (queue, receiptHandles) => {
       const url = urlOf({ queue, lane: "jobs" });
       const batches = chunks(receiptHandles, MAX_BATCH_MESSAGES);
