@@ -5,7 +5,7 @@ import { defineJob, everyTime } from "../../src/job/contract.ts";
 import type { JobRow } from "../../src/job/row.ts";
 import { runtimeFor } from "../../src/testing/faces.ts";
 import type { Host } from "../../src/testing/scheduler.ts";
-import type { Services } from "./ports.ts";
+import type { Services } from "./services.ts";
 
 export const MAX_ATTEMPTS = 4;
 /** How many children a job with children has. */

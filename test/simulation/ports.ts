@@ -1,50 +1,12 @@
-import type { MemoryJobStore } from "../../src/adapters/memory/job-store.ts";
-import type { MemoryLockStore } from "../../src/adapters/memory/lock-store.ts";
-import type { MemoryTransport } from "../../src/adapters/memory/transport.ts";
 import type { Acquisition, HeldLock, LockAnswer } from "../../src/job/lock.ts";
 import { bodyOf } from "../../src/job/message.ts";
 import type { JobRow } from "../../src/job/row.ts";
 import type { Creation, Edge, Transition, WriteAnswer } from "../../src/job/transition.ts";
 import type { CommitAnswer, JobStore } from "../../src/ports/job-store.ts";
 import type { LockStore } from "../../src/ports/lock-store.ts";
-import type { Chance } from "../../src/testing/chance.ts";
 import { noAnswer } from "../../src/testing/faces.ts";
-import type { Host, Scheduler } from "../../src/testing/scheduler.ts";
-import type { Mutant } from "./guards.ts";
-import type { Ledger } from "./ledger.ts";
-
-/** The services that all processes share, and what watches them. */
-export interface Services {
-  readonly scheduler: Scheduler;
-  readonly ledger: Ledger;
-  readonly chance: Chance;
-  readonly store: MemoryJobStore;
-  readonly locks: MemoryLockStore;
-  readonly transport: MemoryTransport;
-  readonly mutant: Mutant;
-  /** A number that was never given out. */
-  serial(): number;
-  /** Items of transactions that are under way, by when each is over. */
-  readonly inTransaction: Map<string, number>;
-  /** Whose message a body is, of every row that was put. */
-  readonly bodies: Map<string, string>;
-  /** Ids of messages that a worker process has had. */
-  readonly receivedByWorkers: Set<string>;
-  /** A commit went through: an operator may be quicker than its answer. */
-  onCommit(jobId: string): void;
-  /** A row was put whose first message is the stream's. */
-  onRecord(jobId: string): void;
-  /** How likely a confirmed message is never delivered. */
-  loss(): number;
-}
-
-export const silence = () => Promise.reject(new Error("simulated: no answer"));
-
-/** How long DynamoDB holds a transaction's items. */
-const TRANSACTION_MS = 200;
-
-/** What another transaction holds refuses every other write for as long: that item of a call, and no other. */
-const isHeld = (id: string, { inTransaction, scheduler }: Services) => (inTransaction.get(id) ?? 0) > scheduler.nowMs();
+import type { Host } from "../../src/testing/scheduler.ts";
+import { isHeld, type Services, silence, TRANSACTION_MS } from "./services.ts";
 
 /** The job store as one process sees it: each call waits its turn, and what it writes is in the ledger. */
 export function storeFor(host: Host, services: Services): JobStore {

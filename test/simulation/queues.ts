@@ -5,7 +5,7 @@ import type { Inbox, VisibilityAnswer } from "../../src/ports/inbox.ts";
 import type { SendAnswer, Transport } from "../../src/ports/transport.ts";
 import { noAnswer, runtimeFor } from "../../src/testing/faces.ts";
 import type { Host } from "../../src/testing/scheduler.ts";
-import { type Services, silence } from "./ports.ts";
+import { type Services, silence } from "./services.ts";
 
 export const QUEUES = ["default", "slow"] as const;
 
