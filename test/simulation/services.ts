@@ -39,3 +39,6 @@ export const TRANSACTION_MS = 200;
 /** What another transaction holds refuses every other write for as long: that item of a call, and no other. */
 export const isHeld = (id: string, { inTransaction, scheduler }: Services) =>
   (inTransaction.get(id) ?? 0) > scheduler.nowMs();
+
+/** Jobs and locks as a trace names them: enough to follow one, and to find it in what a checker says. */
+export const heads = (ids: readonly string[]) => ids.map((id) => id.slice(0, 6)).join(",");
