@@ -190,7 +190,7 @@ function touchFor(
 /** Asked once a run, and only for a queue with rows that were sent again before. */
 async function hasBacklog(queue: string, { parts, backlogs }: Run): Promise<boolean> {
   const known = backlogs.get(queue);
-  if (known) return known;
+  if (known !== undefined) return known;
   const asked = parts.transport
     .backlog(queue)
     .then((messages) => messages > 0)

@@ -88,7 +88,7 @@ export function openQueue<Deps>(
       act("producer", (parts) => cancelJob(jobId, { tenantId, jobType }, parts)),
     send: async (body, given = {}) => {
       const typed = Object.entries(given).map(([name, value]) => [name, { type: "String", value }] as const);
-      const text = typeof body === "string" ? body : JSON.stringify(body);
+      const text = typeof body === "string" ? body : (JSON.stringify(body) ?? "");
       const message = { body: text, attributes: Object.fromEntries(typed), delaySeconds: 0 };
       const [answer] = await transport.sendMany({ queue: main, lane: "jobs" }, [message]);
       if (answer?.kind !== "sent") throw answer?.error;
@@ -168,7 +168,7 @@ export function openQueue<Deps>(
     committed: ledger.committed,
     trace: scheduler.trace,
   };
-  return { queue, ledger, deps, rows: store.rows };
+  return { queue, ledger, deps, rows: store.rows, exits: history.exits };
 }
 
 function testJob(row: JobRow): TestJob {

@@ -46,7 +46,10 @@ export function createFaults(): Faults {
     seen,
     arm: (fault) => void armed.push({ fault, seen: 0 }),
     demandAll: () => {
-      const unmet = armed.filter((one) => one.seen < one.fault.nth).map(({ fault }) => nameOf(fault));
+      const isVain = (fault: Fault) => seen.some((call) => isAbout(fault, call.name) && !canMeet(fault, call));
+      const unmet = armed
+        .filter((one) => one.seen < one.fault.nth)
+        .map(({ fault }) => `${nameOf(fault)}${isVain(fault) ? " (which can't happen to that call)" : ""}`);
       if (unmet.length === 0) return;
       const names = [...new Set(seen.map(({ name }) => name))].join(", ");
       throw new Error(`asked for, and never came: ${unmet.join("; ")}. The calls were: ${names}`);
@@ -54,10 +57,11 @@ export function createFaults(): Faults {
     fateOf: ({ host, name, lost, throttled }) => {
       for (const one of namesOf(name)) counts.set(one, (counts.get(one) ?? 0) + 1);
       const nth = counts.get(name) ?? 1;
-      seen.push({ process: host.name, name, nth, canBeLost: lost !== undefined, canBeCutOff: throttled !== undefined });
+      const call = { process: host.name, name, nth, canBeLost: !!lost, canBeCutOff: !!throttled };
+      seen.push(call);
       let fate: Fate = "through";
       for (const one of armed) {
-        if (one.seen >= one.fault.nth || !isAbout(one.fault, name)) continue;
+        if (one.seen >= one.fault.nth || !isAbout(one.fault, name) || !canMeet(one.fault, call)) continue;
         one.seen += 1;
         if (one.seen === one.fault.nth) fate = fateBy(one.fault);
       }
@@ -74,6 +78,12 @@ function namesOf(name: string): ReadonlySet<string> {
 function isAbout(fault: Fault, name: string): boolean {
   const names = namesOf(name);
   return names.has(fault.name) || (fault.name === "settle" && [...names].some(isSettle));
+}
+
+/** Only effects are cut off, and only what writes, sends or acts has an answer to lose. */
+function canMeet({ what }: Fault, { canBeLost, canBeCutOff }: Seen): boolean {
+  if (what === "cut-off") return canBeCutOff;
+  return what !== "lose-answer" || canBeLost;
 }
 
 function isSettle(name: string): boolean {

@@ -60,9 +60,12 @@ export function createHistory({ course, ledger, served, others, seed, startMs, a
   const services: Services = { scheduler, chance, ledger, store, locks, transport, serial, apply };
   const events: JobEvent[] = [];
   let processes: Process[] = [];
-  let births = 0;
-
-  const born = (role: string): Host => ({ name: `${role}-${++births}`, skewMs: 0, dead: false, pausedUntilMs: 0 });
+  const hosts: Host[] = [];
+  const born = (role: string): Host => {
+    const host: Host = { name: `${role}-${hosts.length + 1}`, skewMs: 0, dead: false, pausedUntilMs: 0 };
+    hosts.push(host);
+    return host;
+  };
   const partsFor = (host: Host) => ({
     store: storeFor(host, services),
     locks: locksFor(host, services),
@@ -147,6 +150,8 @@ export function createHistory({ course, ledger, served, others, seed, startMs, a
       if (failed) throw failed.error;
       return processes;
     },
+    /** What processes said that ended themselves, since a handler of theirs did not stop. */
+    exits: (): readonly string[] => hosts.flatMap(({ exit }) => exit ?? []),
     /** What the queue's consumer is handed next; empty where nothing is visible. */
     receive: (queue: string): readonly IncomingMessage[] => {
       const ids = transport.peek({ queue, lane: "jobs" }).map(({ messageId }) => messageId);

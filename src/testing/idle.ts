@@ -56,9 +56,9 @@ export async function runUntilIdle(
 
 /** Rows of queues that are only sent to are for somebody else to run. */
 function openRows({ store, served }: History): readonly JobRow[] {
-  return store
-    .rows()
-    .filter(({ state, agenda, queue }) => served.includes(queue) && (!isTerminal(state) || agenda?.kind === "stale"));
+  return store.rows(
+    ({ state, agenda, queue }) => served.includes(queue) && (!isTerminal(state) || agenda?.kind === "stale"),
+  );
 }
 
 function earliest(rows: readonly JobRow[]): number {

@@ -28,6 +28,8 @@ export interface Call {
   readonly host: Host;
   /** `store.transitionMany claim`: what a trace shows and a fault is aimed at. */
   readonly name: string;
+  /** Whose call it is, for whoever reads the trace: jobs and locks by the heads of their ids. */
+  readonly about?: string | undefined;
   /** Performs the effect and answers. */
   readonly effect: () => unknown;
   /** What the caller gets where the effect happened and its answer was lost. Undefined: it can't be lost. */
@@ -102,8 +104,8 @@ export function createScheduler(
 
   const perform = async (chosen: Waiting): Promise<void> => {
     const fate = chooser.fate(chosen);
-    const { host, name } = chosen;
-    note(host, `${name}${fate === "through" ? "" : `   !! ${toldOf(fate)}`}`);
+    const { host, name, about } = chosen;
+    note(host, `${name}${about ? ` ${about}` : ""}${fate === "through" ? "" : `   !! ${toldOf(fate)}`}`);
     if (typeof fate === "object" && !fate.afterEffect) {
       // Frozen with the call in hand: it goes out when the process thaws, however late that is.
       host.pausedUntilMs = nowMs + fate.freezeMs;

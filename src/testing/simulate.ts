@@ -1,4 +1,5 @@
 import type { Handler } from "../consumer.ts";
+import { AntreanError } from "../job/errors.ts";
 import { createChance } from "./chance.ts";
 import { type Course, isConsumer, randomCourse, straightCourse } from "./course.ts";
 import { openQueue } from "./create-test-queue.ts";
@@ -57,8 +58,10 @@ const PAUSE_MS = 600_000;
  */
 export async function simulate<Deps = unknown>(options: SimulateOptions<Deps>): Promise<SimulationReport> {
   const { faults: kinds = FAULT_KINDS } = options;
+  checkOptions(options);
   const calm = await runHistory(options, "no fault", () => {}, straightCourse);
-  if (calm.finding) throw simulationError(calm.story, calm.finding);
+  const trouble = calm.finding ?? troubleOf(calm);
+  if (trouble) throw simulationError(calm.story, trouble);
   const { faults, seeds } = planOf(options, calm.seen, kinds);
   for (const fault of faults) {
     const arm = (armed: Faults) => armed.arm(fault);
@@ -70,6 +73,27 @@ export async function simulate<Deps = unknown>(options: SimulateOptions<Deps>): 
   }
   return { faults: faults.length, seeds: seeds.length };
 }
+
+/** @throws AntreanError `invalid-input`: a wish that means nothing must not pass for a simulation */
+function checkOptions({ seeds = 0, faults = [] }: Pick<SimulateOptions<unknown>, "seeds" | "faults">): void {
+  if (!Number.isInteger(seeds) || seeds < 0) {
+    throw new AntreanError("invalid-input", `seeds: ${seeds} is not a whole number from 0`);
+  }
+  const unknown = faults.find((kind) => !FAULT_KINDS.includes(kind));
+  if (unknown === undefined) return;
+  throw new AntreanError("invalid-input", `faults: "${unknown}" is none of ${FAULT_KINDS.join(", ")}`);
+}
+
+/** What is wrong already where nothing goes wrong. */
+function troubleOf({ exits: [exit], seen }: Told): Finding | undefined {
+  if (exit !== undefined) return { what: exit, cure: STUCK };
+  if (seen.some(({ process }) => isConsumer(process))) return undefined;
+  return { what: "nothing was delivered: no handler can show anything", cure: "enqueue in `scenario`, and await it" };
+}
+
+const STUCK =
+  "give ctx.signal to what the handler waits for. Where that takes real time (a timer, a file): " +
+  "do it within outside(...), which stops the clock for so long";
 
 const SEED = /^seed (\d+)$/;
 
@@ -97,6 +121,7 @@ interface Told {
   readonly story: Story;
   readonly ending: Ending;
   readonly seen: readonly Seen[];
+  readonly exits: readonly string[];
   /** It did not get as far as a verdict. */
   readonly finding: Finding | undefined;
 }
@@ -111,7 +136,7 @@ async function runHistory<Deps>(
   const faults = createFaults();
   arm(faults);
   const opened = openQueue(handlers, options, { faults, course: courseOf(faults), isSimulated: true });
-  const { queue, ledger, rows } = opened;
+  const { queue, ledger, rows, exits } = opened;
   const attempt = async (cure: string, work: () => unknown): Promise<Finding | undefined> => {
     try {
       await work();
@@ -129,7 +154,8 @@ async function runHistory<Deps>(
     })) ??
     (ledger.misuse && { what: ledger.misuse.message, cure: "mend the test" }) ??
     (await attempt("this is what `check` says", () => check?.(queue, deps)));
-  return { story: { name, trace: queue.trace }, ending: { ledger, rows: rows() }, seen: faults.seen, finding };
+  const story = { name, trace: queue.trace };
+  return { story, ending: { ledger, rows: rows() }, seen: faults.seen, exits: exits(), finding };
 }
 
 /** Every way in which one call of a consumer can go wrong. */

@@ -22,12 +22,22 @@ const LOST =
   "await the effect before the handler returns, and throw where it failed. " +
   "Where there is rightly nothing to do any more: return skipped(reason)";
 
+const CHILDREN =
+  "enqueue it with ctx.enqueue, which knows a child by its parent and place; or give it a key that is the same " +
+  "for every attempt";
+
+const CONFLICT =
+  "a run after a failed one must give its child, or its commit's, the payload that it had before: take it from the " +
+  "job's own payload and not from the clock or from chance; or give the child a key of its own";
+
 /**
  * The first thing that is wrong with a history, beside the same scenario undisturbed.
  *
  * A provider knows a repeat by its key. So the effects of a job are the keys that its runs gave, and each call that
  * gave none. They may be no more than one run has by itself, or than the undisturbed runs had together: a handler
  * that looks first and does the rest later has fewer in each. And a job that succeeded has no fewer than undisturbed.
+ * And there are no more jobs of a type than undisturbed: a parent that ran again would have doubled its children. Nor
+ * does a job die of a child that another run had given another payload.
  */
 export function verdict(ending: Ending, undisturbed: Ending): Finding | undefined {
   const expected = totals(undisturbed);
@@ -38,6 +48,17 @@ export function verdict(ending: Ending, undisturbed: Ending): Finding | undefine
     const row = ending.rows.find((one) => one.jobId === jobId);
     const job = row ? nameOf(row) : `job ${jobId}`;
     return { what: `${name} happened ${times(total)} for ${job}, and ${times(limit)} is right`, cure: DOUBLED };
+  }
+  const right = countsOf(undisturbed.rows);
+  for (const [type, count] of countsOf(ending.rows)) {
+    const wanted = right.get(type);
+    if (wanted === undefined || count <= wanted) continue;
+    return { what: `${count} jobs of ${type} were enqueued, and undisturbed ${wanted}`, cure: CHILDREN };
+  }
+  const ended = new Map(undisturbed.rows.map(({ jobId, state }) => [jobId, state]));
+  for (const row of ending.rows) {
+    if (row.reason !== "key-conflict" || ended.get(row.jobId) !== "succeeded") continue;
+    return { what: `${nameOf(row)} died of a key conflict, and undisturbed it succeeded`, cure: CONFLICT };
   }
   const succeeded = (rows: readonly JobRow[], jobId: string) =>
     rows.find((row) => row.jobId === jobId && row.state === "succeeded");
@@ -82,6 +103,12 @@ function totals({ ledger }: Ending): ReadonlyMap<string, Total> {
 function distinct(calls: readonly Reached[]): number {
   const keyed = calls.filter(({ key }) => key !== undefined);
   return new Set(keyed.map(({ key }) => key)).size + calls.length - keyed.length;
+}
+
+function countsOf(rows: readonly JobRow[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { envelope } of rows) counts.set(envelope.jobType, (counts.get(envelope.jobType) ?? 0) + 1);
+  return counts;
 }
 
 function nameOf({ envelope, jobId }: JobRow): string {

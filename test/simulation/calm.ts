@@ -1,6 +1,8 @@
 import type { Host } from "../../src/testing/scheduler.ts";
-import { check, type Violation } from "./checkers.ts";
-import { type Fleet, MAX_SKEW_MS } from "./fleet.ts";
+import type { Violation } from "./checkers/outcome.ts";
+import { check } from "./checkers.ts";
+import type { Fleet } from "./fleet.ts";
+import { MAX_SKEW_MS } from "./stage.ts";
 
 const MINUTE = 60_000;
 const MAX_STEPS = 20_000;

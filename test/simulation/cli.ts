@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { crashEverywhere } from "./crash.ts";
 import { MUTANTS } from "./guards.ts";
 import { SCENARIOS } from "./scenarios.ts";
-import { walk } from "./walk.ts";
+import { missedAt, walk } from "./walk.ts";
 
 const HELP = `npm run simulate -- [options]
 
@@ -75,7 +75,7 @@ async function all(seeds: number, json: boolean): Promise<number> {
   for (const mutant of MUTANTS) {
     const seed = await missedAt(mutant, Math.min(seeds, 300));
     if (seed !== undefined) guardsFound += 1;
-    say(`without ${mutant.name}: ${seed === undefined ? "NOT MISSED" : `broken by seed ${seed}`}`);
+    say(`without ${mutant.name}: ${seed === undefined ? "NOT MISSED" : `${mutant.missedBy} broken by seed ${seed}`}`);
   }
   for (const { where, invariant, what } of violations) say(`${where}: ${invariant} ${what}`);
   const report = { crashPoints, seeds, violations: violations.length, guards: MUTANTS.length, guardsFound };
@@ -87,13 +87,6 @@ async function all(seeds: number, json: boolean): Promise<number> {
           .join(", ")}\n`,
   );
   return violations.length === 0 && guardsFound === MUTANTS.length ? 0 : 1;
-}
-
-async function missedAt(mutant: (typeof MUTANTS)[number], seeds: number): Promise<number | undefined> {
-  for (let seed = 1; seed <= seeds; seed++) {
-    if ((await walk(seed, { mutant })).found.length > 0) return seed;
-  }
-  return undefined;
 }
 
 const { seeds, seed, json, help } = options();

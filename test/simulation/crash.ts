@@ -1,7 +1,7 @@
 import { createChance } from "../../src/testing/chance.ts";
 import type { Call, Fate } from "../../src/testing/scheduler.ts";
 import { calm } from "./calm.ts";
-import type { Violation } from "./checkers.ts";
+import type { Violation } from "./checkers/outcome.ts";
 import { createFleet, type Process } from "./fleet.ts";
 import { WHOLE } from "./guards.ts";
 import type { Scenario } from "./scenarios.ts";

@@ -1,34 +1,23 @@
-import { createMemoryJobStore } from "../../src/adapters/memory/job-store.ts";
-import { createMemoryLockStore } from "../../src/adapters/memory/lock-store.ts";
-import { createMemoryTransport } from "../../src/adapters/memory/transport.ts";
-import { bindHandlers } from "../../src/consumer.ts";
 import { type CancelScope, cancelJob } from "../../src/flow/cancel.ts";
 import { consume } from "../../src/flow/consume.ts";
 import { dispatch } from "../../src/flow/dispatch.ts";
-import type { WorkerParts } from "../../src/flow/parts.ts";
 import { type EnqueueOptions, type EnqueueRequest, prepare } from "../../src/flow/prepare.ts";
 import { enqueueMany } from "../../src/flow/produce.ts";
 import { replay } from "../../src/flow/replay.ts";
 import { sweep } from "../../src/flow/sweep.ts";
 import { work } from "../../src/flow/work.ts";
-import type { RowTimes } from "../../src/job/edges.ts";
 import type { IncomingMessage } from "../../src/job/message.ts";
 import { viaStream } from "../../src/job/outbox.ts";
 import { isTerminal } from "../../src/job/row.ts";
 import type { Chance } from "../../src/testing/chance.ts";
-import { runtimeFor } from "../../src/testing/faces.ts";
-import { type Chooser, createScheduler, type Host } from "../../src/testing/scheduler.ts";
+import type { Chooser, Host } from "../../src/testing/scheduler.ts";
 import type { Mutant } from "./guards.ts";
-import { handlersOf, type Payload, type plain } from "./jobs.ts";
-import { createLedger, type Ledger } from "./ledger.ts";
-import { locksFor, type Services, storeFor } from "./ports.ts";
-import { acknowledge, inboxFor, lettersFor, QUEUES, receive, transportFor } from "./queues.ts";
+import type { Payload, plain } from "./jobs.ts";
+import { acknowledge, lettersFor, QUEUES, receive } from "./queues.ts";
+import { createStage } from "./stage.ts";
 
 export const INVOCATION_MS = 60_000;
 export const LEASE_MS = 60_000;
-export const MAX_SKEW_MS = 4_000;
-const VISIBILITY_MS = 360_000;
-const TIMES: RowTimes = { staleAfterMs: 900_000, skewMarginMs: 10_000, retentionDays: 30 };
 
 /** A process that has begun. It is dead when `done` has resolved, and `done` never resolves if it died before. */
 export interface Process {
@@ -48,65 +37,9 @@ export function createFleet(
   mutant: Mutant,
   { tracing = false }: { readonly tracing?: boolean } = {},
 ) {
-  const scheduler = createScheduler(chooser, tracing);
-  const ledger: Ledger = createLedger(scheduler.nowMs);
-  let serial = 0;
-  let lossRate = 0;
-  let onCommit: (jobId: string) => void = () => {};
-  let onRecord: (jobId: string) => void = () => {};
-  const next = () => ++serial;
-  const locks = createMemoryLockStore();
-  const store = createMemoryJobStore({ shards: 2, locks });
-  const transport = createMemoryTransport({
-    queues: QUEUES,
-    runtime: { now: scheduler.nowMs, uuid: () => `m${next()}` },
-    visibilityMs: VISIBILITY_MS,
-    maxReceiveCount: 10,
-  });
-  const services: Services = {
-    scheduler,
-    ledger,
-    chance,
-    store,
-    locks,
-    transport,
-    mutant,
-    serial: next,
-    inTransaction: new Map(),
-    bodies: new Map(),
-    receivedByWorkers: new Set(),
-    loss: () => lossRate,
-    onCommit: (jobId) => onCommit(jobId),
-    onRecord: (jobId) => onRecord(jobId),
-  };
-
-  let victimName: string | undefined;
-  const born = (name: string): Host => {
-    const skewMs = chance.below(2 * MAX_SKEW_MS + 1) - MAX_SKEW_MS;
-    // The crash sweep kills the first process that a scenario is about.
-    const victim = name === victimName;
-    if (victim) victimName = undefined;
-    return { name: `${name}-${next()}`, victim, skewMs, dead: false, pausedUntilMs: 0, deaf: chance.hit(0.1) };
-  };
-  /** What runs in each process now: those beside a run are its mates. */
-  const running = new Map<Host, number>();
-  const partsFor = (host: Host, queue = "default"): WorkerParts => ({
-    store: storeFor(host, services),
-    locks: locksFor(host, services),
-    transport: transportFor(host, services),
-    inbox: inboxFor(host, services),
-    runtime: runtimeFor(host, services),
-    events: {
-      emit: (event) => {
-        const jobId = "job" in event ? event.job?.jobId : undefined;
-        ledger.add({ kind: "said", host, event: event.type, jobId });
-      },
-    },
-    times: TIMES,
-    queue,
-    worker: host.name,
-    handlers: bindHandlers(handlersOf(host, services, running), undefined, undefined),
-  });
+  const stage = createStage(chooser, chance, mutant, tracing);
+  const { services, born, partsFor } = stage;
+  const { scheduler, ledger, store, locks, transport } = services;
 
   /** Whoever has done what it was for is gone. */
   const process = (host: Host, done: Promise<unknown>): Process => {
@@ -160,14 +93,12 @@ export function createFleet(
   };
 
   return {
-    services,
+    ...stage,
     scheduler,
     ledger,
     store,
     locks,
     transport,
-    born,
-    partsFor,
     invoke,
     employ,
     produceMany,
@@ -224,20 +155,6 @@ export function createFleet(
         .filter(({ state, agenda }) => !isTerminal(state) || (agenda && agenda.kind !== "dead"))
         .map(({ jobId, state }) => `${jobId} ${state}`),
     ],
-    /** The next process of this name is the crash sweep's victim. */
-    arm: (name: string) => {
-      victimName = name;
-    },
-    whenCommitted: (act: (jobId: string) => void) => {
-      onCommit = act;
-    },
-    /** The table's stream has a record of a row that waits for its first message. */
-    whenRecorded: (act: (jobId: string) => void) => {
-      onRecord = act;
-    },
-    setLoss: (rate: number) => {
-      lossRate = rate;
-    },
   };
 }
 

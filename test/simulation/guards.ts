@@ -11,6 +11,8 @@ import { child } from "./jobs.ts";
  */
 export interface Mutant {
   readonly name: string;
+  /** The invariant that rests on the guard: its checker must see that the guard is gone. */
+  readonly missedBy: string;
   transition(transition: Transition): Transition;
   /** @param recognised the write stood there already, by an earlier try whose answer was lost */
   answer(answer: WriteAnswer, recognised: boolean): WriteAnswer;
@@ -25,6 +27,7 @@ export interface Mutant {
 
 const whole: Mutant = {
   name: "whole",
+  missedBy: "none",
   transition: (transition) => transition,
   answer: (answer) => answer,
   creation: (creation) => creation,
@@ -99,33 +102,38 @@ function rekeyed(creation: Creation): Creation {
 
 /** All of them, each by its name. */
 export const MUTANTS: readonly Mutant[] = [
-  { ...whole, name: "token on settle", transition: without(settles, "token") },
-  { ...whole, name: "state on settle", transition: without(settles, "state") },
-  { ...whole, name: "payload hash", transition: without(edge("claim"), "payloadHash") },
+  { ...whole, name: "token on settle", missedBy: "I2", transition: without(settles, "token") },
+  { ...whole, name: "state on settle", missedBy: "I2", transition: without(settles, "state") },
+  { ...whole, name: "payload hash", missedBy: "I8", transition: without(edge("claim"), "payloadHash") },
   {
     ...whole,
     name: "generation",
+    missedBy: "I4",
     transition: without(edge("claim", "replay", "bury-accepted"), "generation", "state"),
   },
   {
     ...whole,
     name: "own token",
+    missedBy: "I2",
     answer: (answer, recognised) =>
       recognised && answer.kind === "won" ? { kind: "lost", stored: answer.row } : answer,
   },
   {
     ...whole,
     name: "lock condition",
+    missedBy: "I5",
     acquire: acquiring((stored, asked) => (stored.claimableAtMs > 0 ? "take" : asked)),
   },
   {
     ...whole,
     name: "version test",
+    missedBy: "I6",
     acquire: acquiring((_, asked) => ({ ...asked, version: undefined })),
   },
   {
     ...whole,
     name: "raise of the started version",
+    missedBy: "I6",
     acquire: async (locks, asked) => {
       const before = new Map(locks.locks().map((lock) => [lock.lockId, lock.started]));
       const answers = await locks.acquireMany(asked);
@@ -133,35 +141,39 @@ export const MUTANTS: readonly Mutant[] = [
       return answers;
     },
   },
-  { ...whole, name: "break of the holder", breaks: false },
-  { ...whole, name: "touch condition", transition: without(edge("touch"), "state", "token", "touch") },
+  { ...whole, name: "break of the holder", missedBy: "I5", breaks: false },
+  { ...whole, name: "touch condition", missedBy: "I10", transition: without(edge("touch"), "state", "token", "touch") },
   {
     ...whole,
     name: "base-row due check",
+    missedBy: "I10",
     rows: (rows) => rows.map((row) => row?.agenda && { ...row, agenda: { ...row.agenda, atMs: 0 } }),
   },
-  { ...whole, name: "acknowledge-last", acknowledgesFirst: true },
+  { ...whole, name: "acknowledge-last", missedBy: "I8", acknowledgesFirst: true },
   {
     ...whole,
     name: "isolation of killers",
+    missedBy: "I7",
     transition: (transition) =>
       unwritten(edge("claim-alone", "break"), "suspect")(without(edge("claim"), "suspect")(transition)),
   },
-  { ...whole, name: "fresh token on replay", transition: unwritten(edge("replay"), "token") },
+  { ...whole, name: "fresh token on replay", missedBy: "I2", transition: unwritten(edge("replay"), "token") },
   {
     ...whole,
     name: "condition of the claim",
+    missedBy: "I3",
     transition: without(edge("claim"), "state", "generation", "claimableBy"),
   },
   {
     ...whole,
     name: "owner's lease",
+    missedBy: "I2",
     transition: without(edge("claim-alone"), "claimableBy"),
     answer: (answer) => (answer.kind === "lost" ? { ...answer, stored: withoutLease(answer.stored) } : answer),
     rows: (rows) => rows.map(withoutLease),
   },
-  { ...whole, name: "token on extend", transition: without(edge("extend"), "token") },
-  { ...whole, name: "key of a child", creation: rekeyed },
+  { ...whole, name: "token on extend", missedBy: "I2", transition: without(edge("extend"), "token") },
+  { ...whole, name: "key of a child", missedBy: "I11", creation: rekeyed },
 ];
 
 /** For a test of one of them. */

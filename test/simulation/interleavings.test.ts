@@ -141,6 +141,42 @@ describe("B22 a holder pauses past its lease and writes after another has taken 
     expect(states(story)).toEqual(["succeeded", "succeeded"]);
     expect(broken(story)).toContain("I5");
   });
+
+  // The row is running all the while: its state alone would let the first one's write through.
+  const sameJob: Record<string, readonly Step[]> = {
+    A: [
+      ...produces(plain, job()),
+      receives,
+      reaches("store.write succeed"),
+      says("A has acted"),
+      hears("B has the job"),
+      ends,
+      says("A is done"),
+    ],
+    B: [
+      hears("A has acted"),
+      waits("7m"),
+      receives,
+      reaches("provider good"),
+      says("B has the job"),
+      hears("A is done"),
+      ends,
+    ],
+  };
+
+  test("B22 of one job the former owner ends nothing while the new one is at work", async () => {
+    const story = await interleave(sameJob);
+    expect(story.starts).toEqual(["A", "B"]);
+    expect(story.said("A")).toEqual(["started", "lease-lost"]);
+    expect(story.said("B")).toContain("succeeded");
+    expect(broken(story)).toEqual([]);
+  });
+
+  test("twin: without the token in a settle the former owner's success stands", async () => {
+    const story = await interleave(sameJob, mutantOf("token on settle"));
+    expect(story.said("A")).toContain("succeeded");
+    expect(broken(story)).toContain("I2");
+  });
 });
 
 describe("B25 a process that is too busy for its heartbeat", () => {

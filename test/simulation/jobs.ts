@@ -5,7 +5,7 @@ import { defineJob, everyTime } from "../../src/job/contract.ts";
 import type { JobRow } from "../../src/job/row.ts";
 import { runtimeFor } from "../../src/testing/faces.ts";
 import type { Host } from "../../src/testing/scheduler.ts";
-import type { Services } from "./ports.ts";
+import { heads, type Services } from "./services.ts";
 
 export const MAX_ATTEMPTS = 4;
 /** How many children a job with children has. */
@@ -91,7 +91,8 @@ async function work(
     ledger.add({ kind: "said", host, event: "ran-foreign-payload", jobId });
   }
   running.set(host, mates + 1);
-  const provider = () => scheduler.call<void>({ host, name: `provider ${nature}`, effect: () => note("effect") });
+  const provider = () =>
+    scheduler.call<void>({ host, name: `provider ${nature}`, about: heads([jobId]), effect: () => note("effect") });
   const childOf = (place: number): Payload => ({ entity: jobId, version: place, nature: "good" });
   try {
     switch (nature as Nature) {

@@ -1,50 +1,12 @@
-import type { MemoryJobStore } from "../../src/adapters/memory/job-store.ts";
-import type { MemoryLockStore } from "../../src/adapters/memory/lock-store.ts";
-import type { MemoryTransport } from "../../src/adapters/memory/transport.ts";
 import type { Acquisition, HeldLock, LockAnswer } from "../../src/job/lock.ts";
 import { bodyOf } from "../../src/job/message.ts";
 import type { JobRow } from "../../src/job/row.ts";
 import type { Creation, Edge, Transition, WriteAnswer } from "../../src/job/transition.ts";
 import type { CommitAnswer, JobStore } from "../../src/ports/job-store.ts";
 import type { LockStore } from "../../src/ports/lock-store.ts";
-import type { Chance } from "../../src/testing/chance.ts";
 import { noAnswer } from "../../src/testing/faces.ts";
-import type { Host, Scheduler } from "../../src/testing/scheduler.ts";
-import type { Mutant } from "./guards.ts";
-import type { Ledger } from "./ledger.ts";
-
-/** The services that all processes share, and what watches them. */
-export interface Services {
-  readonly scheduler: Scheduler;
-  readonly ledger: Ledger;
-  readonly chance: Chance;
-  readonly store: MemoryJobStore;
-  readonly locks: MemoryLockStore;
-  readonly transport: MemoryTransport;
-  readonly mutant: Mutant;
-  /** A number that was never given out. */
-  serial(): number;
-  /** Items of transactions that are under way, by when each is over. */
-  readonly inTransaction: Map<string, number>;
-  /** Whose message a body is, of every row that was put. */
-  readonly bodies: Map<string, string>;
-  /** Ids of messages that a worker process has had. */
-  readonly receivedByWorkers: Set<string>;
-  /** A commit went through: an operator may be quicker than its answer. */
-  onCommit(jobId: string): void;
-  /** A row was put whose first message is the stream's. */
-  onRecord(jobId: string): void;
-  /** How likely a confirmed message is never delivered. */
-  loss(): number;
-}
-
-export const silence = () => Promise.reject(new Error("simulated: no answer"));
-
-/** How long DynamoDB holds a transaction's items. */
-const TRANSACTION_MS = 200;
-
-/** What another transaction holds refuses every other write for as long: that item of a call, and no other. */
-const isHeld = (id: string, { inTransaction, scheduler }: Services) => (inTransaction.get(id) ?? 0) > scheduler.nowMs();
+import type { Host } from "../../src/testing/scheduler.ts";
+import { heads, isHeld, type Services, silence, TRANSACTION_MS } from "./services.ts";
 
 /** The job store as one process sees it: each call waits its turn, and what it writes is in the ledger. */
 export function storeFor(host: Host, services: Services): JobStore {
@@ -80,7 +42,12 @@ export function storeFor(host: Host, services: Services): JobStore {
     if (isFree) for (const id of ids) services.inTransaction.set(id, untilMs);
     return isFree;
   };
-  const many = <Item>(name: string, items: readonly Item[], one: (item: Item) => Promise<WriteAnswer>) => {
+  const many = <Item>(
+    name: string,
+    about: string,
+    items: readonly Item[],
+    one: (item: Item) => Promise<WriteAnswer>,
+  ) => {
     const each = async (isThrottled: () => boolean) => {
       const answers: WriteAnswer[] = [];
       for (const item of items) answers.push(isThrottled() ? noAnswer() : await one(item));
@@ -89,6 +56,7 @@ export function storeFor(host: Host, services: Services): JobStore {
     return scheduler.call<readonly WriteAnswer[]>({
       host,
       name,
+      about,
       effect: () => each(() => false),
       lost: () => items.map(noAnswer),
       // Single items of a call are throttled, as BatchExecuteStatement does it: the others are not.
@@ -99,19 +67,30 @@ export function storeFor(host: Host, services: Services): JobStore {
 
   return {
     shards: store.shards,
-    createMany: (creations) => many(`store.create ${names(creations.map(({ edge }) => edge))}`, creations, put),
-    transitionMany: (transitions) =>
-      many(`store.write ${names(transitions.map(({ edge }) => edge))}`, transitions, apply),
+    createMany: (creations) => {
+      const about = heads(creations.map(({ row }) => row.jobId));
+      return many(`store.create ${names(creations.map(({ edge }) => edge))}`, about, creations, put);
+    },
+    transitionMany: (transitions) => {
+      const about = heads(transitions.map(({ jobId }) => jobId));
+      return many(`store.write ${names(transitions.map(({ edge }) => edge))}`, about, transitions, apply);
+    },
     commit: async (asked) => {
       const commit = { ...asked, creations: asked.creations.map(mutant.creation) };
       const jobIds = [commit.transition.jobId, ...commit.creations.map(({ row }) => row.jobId)];
       const ids = commit.lock ? [...jobIds, commit.lock.lockId] : jobIds;
       const conflict = { kind: "later", error: new Error("simulated: conflict") } as const;
-      const begun = await scheduler.call<boolean>({ host, name: "store.begin", effect: () => begin(ids) });
+      const begun = await scheduler.call<boolean>({
+        host,
+        name: "store.begin",
+        about: heads(ids),
+        effect: () => begin(ids),
+      });
       if (!begun) return conflict;
       return scheduler.call<CommitAnswer>({
         host,
         name: "store.commit",
+        about: heads(ids),
         effect: async () => {
           const before = read(commit.transition.jobId);
           const answer = await store.commit({ ...commit, transition: mutant.transition(commit.transition) });
@@ -134,7 +113,12 @@ export function storeFor(host: Host, services: Services): JobStore {
       });
     },
     readMany: (jobIds) =>
-      scheduler.call({ host, name: "store.read", effect: async () => mutant.rows(await store.readMany(jobIds)) }),
+      scheduler.call({
+        host,
+        name: "store.read",
+        about: heads(jobIds),
+        effect: async () => mutant.rows(await store.readMany(jobIds)),
+      }),
     due: (query) =>
       scheduler.call({
         host,
@@ -176,6 +160,7 @@ export function locksFor(host: Host, services: Services): LockStore {
       scheduler.call<readonly LockAnswer[]>({
         host,
         name: "locks.acquire",
+        about: heads(asked.map(({ lockId }) => lockId)),
         effect: () => each(asked, acquire),
         lost: () => asked.map(noAnswer),
         throttled: () => each(asked, (one) => (chance.hit(0.5) ? noAnswer() : acquire(one))),
@@ -184,6 +169,7 @@ export function locksFor(host: Host, services: Services): LockStore {
       scheduler.call<readonly boolean[]>({
         host,
         name: "locks.release",
+        about: heads(held.map(({ lockId }) => lockId)),
         effect: () => each(held, release),
         lost: () => held.map(() => false),
         throttled: () => each(held, (one) => (chance.hit(0.5) ? false : release(one))),
@@ -192,6 +178,7 @@ export function locksFor(host: Host, services: Services): LockStore {
       scheduler.call<boolean>({
         host,
         name: "locks.extend",
+        about: heads([lock.lockId]),
         effect: async () => {
           if (isHeld(lock.lockId, services)) return silence();
           const extended = await locks.extend(lock, claimableAtMs);

@@ -5,7 +5,7 @@ import type { Inbox, VisibilityAnswer } from "../../src/ports/inbox.ts";
 import type { SendAnswer, Transport } from "../../src/ports/transport.ts";
 import { noAnswer, runtimeFor } from "../../src/testing/faces.ts";
 import type { Host } from "../../src/testing/scheduler.ts";
-import { type Services, silence } from "./ports.ts";
+import { heads, type Services, silence } from "./services.ts";
 
 export const QUEUES = ["default", "slow"] as const;
 
@@ -17,6 +17,7 @@ export function transportFor(host: Host, services: Services): Transport {
       scheduler.call<readonly SendAnswer[]>({
         host,
         name: `sqs.send ${address.lane}`,
+        about: heads(messages.map(({ body }) => services.bodies.get(body) ?? "?")),
         effect: async () => {
           // Lost: confirmed and never delivered, which SQS does not do, and a purged queue, an expired
           // retention or an operator's hand does.

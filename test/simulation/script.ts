@@ -2,7 +2,7 @@ import { type Duration, durationMs } from "../../src/job/duration.ts";
 import { createChance } from "../../src/testing/chance.ts";
 import type { Call, Fate, Host } from "../../src/testing/scheduler.ts";
 import { calm } from "./calm.ts";
-import type { Violation } from "./checkers.ts";
+import type { Violation } from "./checkers/outcome.ts";
 import { createFleet, type Fleet, type Process, type WorkerProcess } from "./fleet.ts";
 import { type Mutant, WHOLE } from "./guards.ts";
 import { type Payload, type plain, slow } from "./jobs.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { MUTANTS } from "./guards.ts";
-import { walk } from "./walk.ts";
+import { missedAt, walk } from "./walk.ts";
 
 const SEEDS = 300;
 
@@ -16,14 +16,11 @@ describe("random histories", () => {
 });
 
 describe("each guard is needed", () => {
+  // A crash or a history without an end is no proof, and neither is an invariant that does not rest on the guard.
   test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
     "without %s an invariant breaks",
     async (_, mutant) => {
-      for (let seed = 1; seed <= SEEDS; seed++) {
-        const { found } = await walk(seed, { mutant });
-        if (found.length > 0) return;
-      }
-      expect.unreachable(`${SEEDS} seeds did not miss it`);
+      expect(await missedAt(mutant, SEEDS)).toBeLessThanOrEqual(SEEDS);
     },
     240_000,
   );

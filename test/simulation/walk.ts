@@ -1,9 +1,11 @@
 import { createChance } from "../../src/testing/chance.ts";
 import type { Call, Fate, Host } from "../../src/testing/scheduler.ts";
 import { openStream, operate, produceSome, replayOne, sendConflict, sendGarbage } from "./actors.ts";
-import { check, type Violation } from "./checkers.ts";
-import { createFleet, MAX_SKEW_MS, type Process, type WorkerProcess } from "./fleet.ts";
+import type { Violation } from "./checkers/outcome.ts";
+import { check } from "./checkers.ts";
+import { createFleet, type Process, type WorkerProcess } from "./fleet.ts";
 import { type Mutant, WHOLE } from "./guards.ts";
+import { MAX_SKEW_MS } from "./stage.ts";
 
 export interface Walk {
   readonly violations: readonly Violation[];
@@ -138,4 +140,13 @@ export async function walk(
   );
   const found = check(outcome);
   return { violations: [...found, ...hung, ...crashed], found, steps: scheduler.steps(), trace: scheduler.trace };
+}
+
+/** The first of these seeds in which the checker of the guard's own invariant sees that it is gone. */
+export async function missedAt(mutant: Mutant, seeds: number): Promise<number | undefined> {
+  for (let seed = 1; seed <= seeds; seed++) {
+    const { found } = await walk(seed, { mutant });
+    if (found.some(({ invariant }) => invariant === mutant.missedBy)) return seed;
+  }
+  return undefined;
 }

@@ -22,7 +22,7 @@ export type MemoryItem = () => (() => void) | undefined;
 
 /** The table in memory, and a look into it for tests and for the demo's checker. */
 export interface MemoryJobStore extends JobStore {
-  rows(): readonly JobRow[];
+  rows(wanted?: (row: JobRow) => boolean): readonly JobRow[];
   /** Puts a row as it is, unguarded: how a test makes what no flow writes. */
   plant(row: JobRow): void;
 }
@@ -87,7 +87,7 @@ export function createMemoryJobStore(
     transitionMany: async (transitions) => transitions.map(move),
     readMany: async (jobIds) => jobIds.map((jobId) => structuredClone(rows.get(jobId))),
     due: async (query) => page(rows.values(), query, shards),
-    rows: () => structuredClone([...rows.values()]),
+    rows: (wanted = () => true) => structuredClone([...rows.values()].filter(wanted)),
     plant: keep,
   };
 }

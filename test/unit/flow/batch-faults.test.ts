@@ -65,6 +65,7 @@ describe("what is wrong with one record is that record's alone", () => {
   const THROWING: readonly [string, Partial<JobOptions<Schema>>, HandleOptions<unknown, unknown>?][] = [
     ["schema", { payload: { "~standard": { version: 1, vendor: "v", validate: fault } } }],
     ["schema, later", { payload: { "~standard": { version: 1, vendor: "v", validate: async () => fault() } } }],
+    ["refinement of zod's, later,", { payload: payload.refine(async () => fault()) }],
     ["upcast", { version: 2, upcast: { 1: { payload: z.unknown(), to: fault } } }],
     ["lock", { lock: fault }],
     ["supersedes", { lock: () => "l", supersedes: fault }],

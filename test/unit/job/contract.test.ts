@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
+import * as zm from "zod/mini";
 import { asJson, defineJob, everyTime, type JobOptions, type Schema } from "../../../src/job/contract.ts";
 import { MAX_PAYLOAD_BYTES } from "../../../src/job/limits.ts";
 
@@ -103,6 +104,22 @@ describe("B07 a Standard Schema is known by its shape", () => {
     const contract = defineJob("a.b", { version: 1, payload: later, key: () => "k" });
     expect(await contract.validate("yes")).toMatchObject({ ok: true });
     expect(await contract.validate("no")).toMatchObject({ ok: false });
+  });
+
+  it.each([
+    ["zod", z.string()],
+    ["zod's mini", zm.string()],
+  ])("B35 asks an async refinement of %s once, and what that rejects with is the caller's alone", async (_, text) => {
+    let asked = 0;
+    const refused = new Error("the directory can't be reached");
+    const later = text.check(async () => {
+      asked += 1;
+      throw refused;
+    });
+    const contract = defineJob("a.b", { version: 1, payload: z.object({ user: later }), key: () => "k" });
+    // A first run that nobody waits for would leave a rejection that ends the process, and this test run with it.
+    await expect(contract.validate({ user: "u" })).rejects.toBe(refused);
+    expect(asked).toBe(1);
   });
 });
 

@@ -48,6 +48,12 @@ describe("B07 two copies of the package in one process", () => {
     expect(await outcomeOf(run)).toMatchObject(row);
   });
 
+  test("an error of the other copy has its code here, and no other", () => {
+    const gone = new second.PermanentError("gone");
+    expect(first.hasCode(gone, "permanent")).toBe(true);
+    expect(first.hasCode(gone, "transient")).toBe(false);
+  });
+
   test("TransientError of the other copy waits as long as it says", async () => {
     const hour = 3_600_000;
     const row = await outcomeOf(thrown((copy) => new copy.TransientError("busy", { retryAfterMs: hour })));
