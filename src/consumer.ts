@@ -45,8 +45,9 @@ export function handle<S extends Schema, Deps = unknown>(
   options: HandleOptions<Output<S>, Deps> = {},
 ): Handler<Deps> {
   const refuse = (message: string): never => {
-    throw new AntreanError("invalid-contract", `handle(${contract.type}): ${message}`);
+    throw new AntreanError("invalid-contract", `handle(${contract?.type}): ${message}`);
   };
+  if (typeof contract?.validate !== "function") refuse("the first argument is what defineJob(...) returns");
   const trouble = optionsTrouble<HandleOptions<unknown, unknown>>(options, {
     timeout: true,
     isCurrent: true,
@@ -57,9 +58,10 @@ export function handle<S extends Schema, Deps = unknown>(
   const timeoutMs = durationMs(options.timeout ?? "30s", `${contract.type}: timeout`);
   const { isCurrent, onUncertain = "retry" } = options;
   if (timeoutMs === 0) refuse("timeout must be over 0");
+  if (isCurrent !== undefined && typeof isCurrent !== "function") refuse("isCurrent is a function");
   // Taken for `retry`, a misspelt `park` would repeat an effect that must not be.
   if (typeof onUncertain !== "function" && onUncertain !== "retry" && onUncertain !== "park") {
-    refuse(`onUncertain is "retry", "park" or a function, and not ${JSON.stringify(onUncertain)}`);
+    refuse(`onUncertain is "retry", "park" or a function, and not ${String(onUncertain)}`);
   }
   return { contract, timeoutMs, run, isCurrent, onUncertain } as Handler<Deps>;
 }

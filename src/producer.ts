@@ -89,22 +89,27 @@ export type IntentFailure =
 /** Reads its configuration at the first call; an import never fails. One producer a process is enough. */
 export function createProducer(options: ProducerOptions = {}): Producer {
   const { name, tenants, cache } = checked(options);
+  const caching = cache && recentOptions(cache);
   let recent: Recent | undefined;
   const parts = (): ProducerParts => {
     const wired = wire();
-    if (cache) recent ??= createRecent(recentOptions(cache), wired.runtime);
+    if (caching) recent ??= createRecent(caching, wired.runtime);
     return { ...wired, name, tenants, recent };
   };
   return {
     enqueue: async (contract, payload, enqueueOptions) => enqueue(request(contract, payload, enqueueOptions), parts()),
-    enqueueMany: async (requests) => enqueueMany(requests, parts()),
-    get: async (contract, jobId, { tenantId } = {}) => {
-      const view = await getJob(jobId, tenantId, parts());
-      return view?.jobType === contract.type ? view : undefined;
+    enqueueMany: async (requests) => {
+      if (Array.isArray(requests)) return enqueueMany(requests, parts());
+      throw new InvalidInputError([{ path: "requests", message: "is a list of { contract, payload, options? }" }]);
     },
-    cancel: async (contract, jobId, { tenantId } = {}) =>
-      cancelJob(jobId, { tenantId, jobType: contract.type }, parts()),
-    intent: async (contract, payload, { dispatch = "caller", ...enqueueOptions } = {}) => {
+    get: async (contract, jobId, asked = {}) => {
+      const { tenantId, jobType } = scopeOf(contract, jobId, asked, tenants);
+      const view = await getJob(jobId, tenantId, parts());
+      return view?.jobType === jobType ? view : undefined;
+    },
+    cancel: async (contract, jobId, asked = {}) => cancelJob(jobId, scopeOf(contract, jobId, asked, tenants), parts()),
+    intent: async (contract, payload, options) => {
+      const { dispatch = "caller", ...enqueueOptions } = options ?? {};
       if (dispatch !== "caller" && dispatch !== "stream") {
         throw new InvalidInputError([{ path: "options.dispatch", message: 'is "caller" or "stream"' }]);
       }
@@ -133,20 +138,44 @@ export function createProducer(options: ProducerOptions = {}): Producer {
 const OPTIONS: Known<ProducerOptions> = { name: true, tenants: true, cache: true };
 
 function checked(options: ProducerOptions): ProducerOptions {
-  const { tenants = "default", cache = { ttl: 0 } } = options;
-  const trouble =
-    optionsTrouble(options, OPTIONS) ??
-    optionsTrouble<NonNullable<ProducerOptions["cache"]>>(cache, { ttl: true, max: true }) ??
-    (["required", "default"].includes(tenants) ? undefined : 'tenants is "required" or "default"');
-  if (trouble !== undefined) throw new AntreanError("configuration", `createProducer: ${trouble}`);
+  const trouble = optionsTrouble(options, OPTIONS);
+  if (trouble !== undefined) throw wrong(trouble);
+  const { tenants = "default" } = options;
+  if (!["required", "default"].includes(tenants)) throw wrong('tenants is "required" or "default"');
   return options;
 }
 
-function recentOptions({ ttl, max = 1_000 }: NonNullable<ProducerOptions["cache"]>): RecentOptions {
-  if (!Number.isSafeInteger(max) || max < 1) {
-    throw new InvalidInputError([{ path: "cache.max", message: "must be a whole number from 1" }]);
-  }
-  return { ttlMs: durationMs(ttl, "cache.ttl"), max };
+function recentOptions(cache: NonNullable<ProducerOptions["cache"]>): RecentOptions {
+  const trouble = optionsTrouble<typeof cache>(cache, { ttl: true, max: true });
+  if (trouble !== undefined) throw wrong(`cache: ${trouble}`);
+  const { ttl, max = 1_000 } = cache;
+  if (!Number.isSafeInteger(max) || max < 1) throw wrong("cache.max must be a whole number from 1");
+  return { ttlMs: durationMs(ttl, "createProducer: cache.ttl", "configuration"), max };
+}
+
+function wrong(message: string): AntreanError {
+  return new AntreanError("configuration", `createProducer: ${message}`);
+}
+
+/** Which job is meant. A misspelt or forgotten tenant must not open one tenant's job to another. */
+function scopeOf(
+  contract: JobContract,
+  jobId: string,
+  asked: { readonly tenantId?: string },
+  tenants: ProducerOptions["tenants"],
+): { readonly tenantId: string | undefined; readonly jobType: string } {
+  const refuse = (path: string, message: string): never => {
+    throw new InvalidInputError([{ path, message }]);
+  };
+  if (typeof contract?.type !== "string") refuse("contract", "is not what defineJob(...) returns");
+  if (typeof jobId !== "string" || jobId === "") refuse("jobId", "is the text that an enqueue's receipt holds");
+  const trouble = optionsTrouble<typeof asked>(asked, { tenantId: true });
+  if (trouble !== undefined) refuse("options", trouble);
+  const { tenantId } = asked;
+  if (tenantId !== undefined && typeof tenantId !== "string") refuse("options.tenantId", "is a text");
+  if (tenantId === undefined && tenants === "required")
+    refuse("options.tenantId", "is required: this producer has tenants");
+  return { tenantId, jobType: contract.type };
 }
 
 function request(contract: JobContract, payload: unknown, options: EnqueueOptions = {}): EnqueueRequest {

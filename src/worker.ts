@@ -1,6 +1,6 @@
 import { createSqsInbox } from "./adapters/sqs/inbox.ts";
 import type { Handler } from "./consumer.ts";
-import { type ConsumerOptions, prepareConsumer } from "./consumer-parts.ts";
+import { type ConsumerOptions, checkConsumer, prepareConsumer } from "./consumer-parts.ts";
 import { type WorkOptions, work } from "./flow/work.ts";
 import { type Duration, durationMs } from "./job/duration.ts";
 import { AntreanError } from "./job/errors.ts";
@@ -43,6 +43,7 @@ export interface Worker {
  */
 export function createWorker<Deps>(options: WorkerOptions<Deps>, handlers: readonly Handler<Deps>[]): Worker {
   const workOptions = checked(options);
+  checkConsumer(options, handlers);
   const stopping = new AbortController();
   let running: Promise<void> | undefined;
   return {

@@ -1,20 +1,22 @@
 /** What one run asks for by its context. */
 export interface Calls {
   /** The same answer, whose listeners are noticed. */
-  follow<T>(work: Promise<T>): Promise<T>;
+  follow<T>(work: () => Promise<T>): Promise<T>;
   /**
    * Resolves when everything that was asked for has its answer: what a handler does not wait for must not race
-   * its settle. Answers the failures that nobody has listened to.
+   * its settle. From then on nothing more is taken. Answers the failures that nobody has listened to.
    */
-  unheard(): Promise<readonly unknown[]>;
+  close(): Promise<readonly unknown[]>;
 }
 
-export function createCalls(): Calls {
+/** @param onLate a call after the end, whose caller may not listen: it is told, and refused */
+export function createCalls(onLate: () => Error): Calls {
+  let closed = false;
   const open = new Set<Call<unknown>>();
   const failed: { readonly call: Call<unknown>; readonly error: unknown }[] = [];
   return {
-    follow: <T>(work: Promise<T>) => {
-      const call = new Call<T>((resolve) => resolve(work));
+    follow: <T>(work: () => Promise<T>) => {
+      const call = new Call<T>((resolve, reject) => (closed ? reject(onLate()) : resolve(work())));
       open.add(call);
       const over = () => void open.delete(call);
       call.ended = call.watch(over, (error) => {
@@ -23,9 +25,10 @@ export function createCalls(): Calls {
       });
       return call;
     },
-    unheard: async () => {
+    close: async () => {
       // What ends may ask for more.
       while (open.size > 0) await Promise.all([...open].map(({ ended }) => ended));
+      closed = true;
       return failed.filter(({ call }) => !call.heard).map(({ error }) => error);
     },
   };

@@ -1,4 +1,5 @@
 import type { Input, JobContract, Schema } from "../job/contract.ts";
+import { DEFAULT_TENANT } from "../job/envelope.ts";
 import { InvalidInputError, KeyConflictError } from "../job/errors.ts";
 import type { JobRow } from "../job/row.ts";
 import type { JobStore } from "../ports/job-store.ts";
@@ -25,16 +26,18 @@ export function childRequests({ envelope, jobId }: JobRow): (child: Child) => En
       throw new InvalidInputError([{ path: "contract", message: "a child is { contract, payload, options? }" }]);
     }
     const place = places.get(contract.type) ?? 0;
-    const keyless = contract.everyTime && options?.key === undefined;
+    // As if it were not given: what inherits must not lose its tenant to a variable that is not set.
+    const { tenantId, traceId = envelope.traceId, traceparent = envelope.traceparent, ...own } = options ?? {};
+    const keyless = contract.everyTime && (own.key ?? undefined) === undefined;
     if (keyless) places.set(contract.type, place + 1);
     return {
       contract,
       payload,
       options: {
-        tenantId: envelope.tenantId ?? "default",
-        ...(envelope.traceId !== undefined && { traceId: envelope.traceId }),
-        ...(envelope.traceparent !== undefined && { traceparent: envelope.traceparent }),
-        ...options,
+        ...own,
+        tenantId: tenantId ?? envelope.tenantId ?? DEFAULT_TENANT,
+        ...(traceId !== undefined && { traceId }),
+        ...(traceparent !== undefined && { traceparent }),
         ...(keyless && { key: `${jobId}/${place}` }),
         hops: (envelope.hops ?? 0) + 1,
       },

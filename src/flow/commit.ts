@@ -7,7 +7,7 @@ import type { Batch, Owned } from "./batch.ts";
 import { createCalls } from "./calls.ts";
 import { type Child, childRequests, distinct, without } from "./children.ts";
 import type { Keeper } from "./lease.ts";
-import { describe } from "./parts.ts";
+import { describe, refOf } from "./parts.ts";
 import { type Prepared, prepare } from "./prepare.ts";
 import { dispatchAll, enqueue, type Receipt } from "./produce.ts";
 
@@ -18,7 +18,10 @@ export interface Committer {
   readonly committedRow: JobRow;
   commit(items: readonly unknown[], result?: unknown, children?: readonly Child[]): Promise<void>;
   enqueue(child: Child): Promise<Receipt>;
-  /** When nothing is under way: what failed without anybody hearing it, which is therefore how the run ended. */
+  /**
+   * When nothing is under way any more; later calls are refused. Answers what failed without anybody hearing it,
+   * which is therefore how the run ended.
+   */
   idle(): Promise<unknown>;
 }
 
@@ -34,7 +37,13 @@ export function createCommitter(owned: Owned, batch: Batch, keeper: Keeper): Com
   const { runtime, store, times } = parts;
   let committed: JobRow | undefined;
   let begun = false;
-  const calls = createCalls();
+  const calls = createCalls(() => {
+    parts.events.emit({ type: "late-call", job: refOf(owned.row) });
+    return new AntreanError(
+      "run-ended",
+      "the handler had returned by then, and nothing was done: await ctx.commit and ctx.enqueue",
+    );
+  });
   const requestOf = childRequests(owned.row);
 
   return {
@@ -45,9 +54,9 @@ export function createCommitter(owned: Owned, batch: Batch, keeper: Keeper): Com
       if (!committed) throw new Error("nothing is committed");
       return committed;
     },
-    enqueue: (child) => calls.follow(enqueueChild(child)),
-    idle: async () => (await calls.unheard()).find((error) => !hasCode(error, "commit-twice")),
-    commit: (items, result, children = []) => calls.follow(commitOnce(items, result, children)),
+    enqueue: (child) => calls.follow(() => enqueueChild(child)),
+    idle: async () => (await calls.close()).find((error) => !hasCode(error, "commit-twice")),
+    commit: (items, result, children = []) => calls.follow(() => commitOnce(items, result, children)),
   };
 
   async function enqueueChild(child: Child): Promise<Receipt> {
@@ -97,8 +106,17 @@ export function createCommitter(owned: Owned, batch: Batch, keeper: Keeper): Com
     let missing = children;
     let { requestToken } = commit;
     let answer: CommitAnswer = { kind: "failed", error: new Error("not tried") };
+    let mayHaveHappened = false;
     for (const pauseMs of [...PAUSES_MS, undefined]) {
-      answer = await store.commit({ ...commit, requestToken, creations: missing.map(({ creation }) => creation) });
+      try {
+        answer = await store.commit({ ...commit, requestToken, creations: missing.map(({ creation }) => creation) });
+      } catch (error) {
+        // It says that nothing was written by this request, and not by an earlier one.
+        if (!mayHaveHappened) throw error;
+        answer = { kind: "failed", error };
+        break;
+      }
+      mayHaveHappened ||= answer.kind === "failed";
       if (answer.kind === "won") return { row: answer.row, missing };
       if (answer.kind === "lost") throw leaseLost();
       if (answer.kind === "refused") throw refused(answer.entries);

@@ -45,7 +45,10 @@ export function startOf({ runAt, delay }: EnqueueOptions, nowMs: number): number
   const delayMs = parseDuration(delay ?? 0);
   if (delayMs === undefined) throw new InvalidInputError([{ path: "delay", message: NO_DURATION }]);
   const atMs = runAt === undefined ? nowMs + delayMs : new Date(runAt).getTime();
-  if (!(atMs <= MAX_START_MS)) throw new InvalidInputError([{ path: "runAt", message: "is not a time" }]);
+  if (!(atMs <= MAX_START_MS)) {
+    const path = runAt === undefined ? "delay" : "runAt";
+    throw new InvalidInputError([{ path, message: "is not a time before the year 10000" }]);
+  }
   return Math.max(nowMs, atMs);
 }
 

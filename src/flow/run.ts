@@ -29,7 +29,10 @@ export async function runReady(ready: Ready, batch: Batch): Promise<void> {
   const committer = createCommitter(ready, batch, keeper);
   const ended = await execute(ready, batch, committer, keeper, async (context) => {
     const { isCurrent, onUncertain } = handler;
-    if (isCurrent && !(await isCurrent(payload, context))) return { [NOT_CURRENT]: true };
+    const current = isCurrent ? await isCurrent(payload, context) : true;
+    if (current === false) return { [NOT_CURRENT]: true };
+    // Whoever forgot to return would skip every job without a word.
+    if (current !== true) throw new TypeError(`isCurrent answers true or false, and not ${typeof current}`);
     if (typeof onUncertain === "function" && isUncertain(row)) {
       const found = await ask(() => onUncertain(payload, context));
       if (found !== "not-done") return { [RECONCILED]: found };

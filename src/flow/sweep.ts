@@ -38,7 +38,7 @@ export async function sweep(remainingMs: number, parts: SweepParts): Promise<Swe
   const startedAtMs = runtime.now();
   const untilMs = startedAtMs + remainingMs - RESERVE_MS;
   const tally = emptyTally();
-  const run: Run = { parts, tally, uptoMs: startedAtMs, backlogs: new Map() };
+  const run: Run = { parts, tally, uptoMs: startedAtMs, backlogs: new Map(), pagesRead: 0, pagesFailed: 0 };
 
   let open = cursors(parts.queues, parts);
   let ended: SweepReport["ended"] = "done";
@@ -57,6 +57,7 @@ export async function sweep(remainingMs: number, parts: SweepParts): Promise<Swe
     }
     open = ended === "time" ? [] : next;
   }
+  if (run.pagesRead === 0 && run.pagesFailed > 0) ended = "failed";
   const report = { ...tally, ended, durationMs: runtime.now() - startedAtMs };
   events.emit({ type: "swept", ...report });
   return report;
@@ -67,6 +68,8 @@ interface Run {
   readonly tally: Tally;
   readonly uptoMs: number;
   readonly backlogs: Map<string, Promise<boolean>>;
+  pagesRead: number;
+  pagesFailed: number;
 }
 
 /** True: the partition may hold more. A partition that can't be read is passed over until the next run. */
@@ -83,6 +86,7 @@ async function sweepPage(cursor: Cursor, run: Run): Promise<boolean> {
       limit,
       ...(after !== undefined && { after }),
     });
+    run.pagesRead += 1;
     if (page.jobIds.length > 0) {
       const rows = await readEach(page.jobIds, "sweep", parts);
       run.tally.damaged += page.jobIds.length - rows.length;
@@ -91,6 +95,7 @@ async function sweepPage(cursor: Cursor, run: Run): Promise<boolean> {
     cursor.after = page.next;
     return page.next !== undefined;
   } catch (error) {
+    run.pagesFailed += 1;
     parts.events.emit({
       type: "left",
       job: undefined,

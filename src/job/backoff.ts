@@ -37,11 +37,16 @@ const MAX_EXPONENT = 40;
 const JITTER = 0.25;
 
 export function retryPolicy(options: RetryOptions = {}): RetryPolicy {
-  const { exponential } = options;
   const trouble =
     optionsTrouble<RetryOptions>(options, { delays: true, exponential: true, maxAttempts: true }) ??
-    (exponential && optionsTrouble<typeof exponential>(exponential, { base: true, cap: true }));
+    (options.exponential === undefined
+      ? undefined
+      : optionsTrouble<NonNullable<RetryOptions["exponential"]>>(options.exponential, { base: true, cap: true }));
   if (trouble !== undefined) throw new AntreanError("invalid-contract", `retry: ${trouble}`);
+  const { exponential } = options;
+  if (options.delays !== undefined && !Array.isArray(options.delays)) {
+    throw new AntreanError("invalid-contract", 'retry.delays is a list: ["10s", "1m"]');
+  }
   if (exponential && options.delays) {
     throw new AntreanError("invalid-contract", "retry: give either `delays` or `exponential`, not both");
   }

@@ -38,6 +38,7 @@ const INVALID_CODES = new Set([
   "payload-too-large",
   "key-conflict",
   "invalid-contract",
+  "run-ended",
 ]);
 const INVALID = new Set(["ValidationException", "ValidationError", "ZodError", "InvalidParameterValue"]);
 

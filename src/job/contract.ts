@@ -106,20 +106,24 @@ export function defineJob<S extends Schema, Old extends Record<number, Schema> =
   type: string,
   options: JobOptions<S, Old>,
 ): JobContract<S> {
-  const { version, key, lock, supersedes, queue = "default", maxPayloadBytes = DEFAULT_PAYLOAD_BYTES } = options;
   const refuse = (message: string): never => {
     throw new AntreanError("invalid-contract", `defineJob("${type}"): ${message}`);
   };
   const trouble = optionsTrouble<JobOptions<Schema>>(options, OPTIONS);
   if (trouble !== undefined) refuse(trouble);
+  const { version, key, lock, supersedes, queue = "default", maxPayloadBytes = DEFAULT_PAYLOAD_BYTES } = options;
   if (!jobTypePattern.test(type) || type.length > 128) refuse("a type looks like domain.verb_noun");
   if (!Number.isInteger(version) || version < 1) refuse(`version ${version} is not a whole number from 1`);
-  if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(queue)) refuse(`queue "${queue}" is not a name of a-z, 0-9 and -`);
+  if (typeof queue !== "string" || !/^[a-z0-9][a-z0-9-]{0,63}$/.test(queue))
+    refuse(`queue "${queue}" is not a name of a-z, 0-9 and -`);
   if (!(maxPayloadBytes > 0 && maxPayloadBytes <= MAX_PAYLOAD_BYTES)) {
     refuse(`maxPayloadBytes ${maxPayloadBytes} is not within 1 to ${MAX_PAYLOAD_BYTES}`);
   }
   // An undefined key would name one effect for everybody (B13), and only at the first enqueue.
   if (typeof key !== "function" && key !== EVERY_TIME) refuse("`key` is not a function; everyTime() is no key");
+  for (const [name, value] of Object.entries({ lock, supersedes })) {
+    if (value !== undefined && typeof value !== "function") refuse(`\`${name}\` is not a function of the payload`);
+  }
   if (supersedes && !lock) refuse("`supersedes` compares versions of the entity that `lock` names: give both");
 
   const steps = new Map<number, UpcastStep>();
@@ -141,13 +145,15 @@ export function defineJob<S extends Schema, Old extends Record<number, Schema> =
     }
   }
 
+  const deadlineMs = options.deadline === undefined ? undefined : durationMs(options.deadline, `${type}: deadline`);
+  if (deadlineMs === 0) refuse("deadline must be over 0: no job would ever run");
   const validate = (payload: unknown) => check<Output<S>>(options.payload, payload, "payload");
   return {
     type,
     version,
     queue,
     maxPayloadBytes,
-    deadlineMs: options.deadline === undefined ? undefined : durationMs(options.deadline, `${type}: deadline`),
+    deadlineMs,
     everyTime: key === EVERY_TIME,
     retry: retryPolicy(options.retry),
     validate,

@@ -14,6 +14,7 @@ export type ErrorCode =
   | "shutdown"
   | "commit-twice"
   | "commit-refused"
+  | "run-ended"
   | "transport-unavailable"
   | "permanent"
   | "transient";

@@ -7,7 +7,8 @@ export type Known<Options> = Readonly<Record<keyof Options, true>>;
  */
 export function optionsTrouble<Options>(given: unknown, known: Known<Options>): string | undefined {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
-    return `options are an object, and not ${JSON.stringify(given) ?? typeof given}`;
+    const what = given === null ? "null" : Array.isArray(given) ? "a list" : `a ${typeof given}`;
+    return `options are an object, and not ${what}`;
   }
   const strangers = Object.keys(given).filter((name) => !Object.hasOwn(known, name));
   if (strangers.length === 0) return undefined;

@@ -54,6 +54,8 @@ export type JobEvent =
     }
   /** The lock is another's: it waits and comes back. */
   | { readonly type: "contended"; readonly job: JobRef; readonly delayMs: number }
+  /** A handler let go of a `ctx.commit` or `ctx.enqueue` and it came after its return: refused. */
+  | { readonly type: "late-call"; readonly job: JobRef }
   /** An expired holder's row was taken from it. */
   | { readonly type: "owner-broken"; readonly job: JobRef }
   /** The lock could not be released: it was not this owner's any more, or the store did not answer. */
@@ -112,8 +114,8 @@ export interface SweepReport {
   readonly failedSends: number;
   readonly oldestPendingAgeMs: number;
   readonly durationMs: number;
-  /** Why the run ended: nothing was left, the dispatch limit, or the time. */
-  readonly ended: "done" | "limit" | "time";
+  /** Why the run ended: nothing was left, the dispatch limit, the time, or nothing at all could be read. */
+  readonly ended: "done" | "limit" | "time" | "failed";
 }
 
 /** One batch of the table's stream. `found` = `sent` + `passed` + `lostRaces` + `failed`. */

@@ -15,10 +15,18 @@ test.each([
   ["timeout", { timeout: "soon" }],
   ["timeOut", { timeOut: "5s" }],
   ["options", "5s"],
+  ["isCurrent", { isCurrent: true }],
+  ["onUncertain", { onUncertain: 3n }],
   ["options", null],
 ])("a wrong %s is refused where it is written: %o", (name, options) => {
   expect(() => handle(job, () => {}, options as HandleOptions<{ id: string }, unknown>)).toThrow(
     expect.objectContaining({ code: "invalid-contract", message: expect.stringContaining(name) }),
+  );
+});
+
+test("a handler has a contract", () => {
+  expect(() => handle(undefined as never, () => {})).toThrow(
+    expect.objectContaining({ code: "invalid-contract", message: expect.stringContaining("defineJob") }),
   );
 });
 

@@ -27,6 +27,7 @@ const LEVELS: Readonly<Record<JobEvent["type"], Level>> = {
   busy: "info",
   early: "debug",
   "copy-dropped": "debug",
+  "late-call": "error",
   "lease-lost": "error",
   left: "error",
   "send-failed": "warn",

@@ -6,8 +6,8 @@ export interface LambdaRecord {
   readonly messageId: string;
   readonly receiptHandle: string;
   readonly body: string;
-  readonly attributes: { readonly ApproximateReceiveCount: string };
-  readonly messageAttributes: Readonly<
+  readonly attributes?: { readonly ApproximateReceiveCount: string };
+  readonly messageAttributes?: Readonly<
     Record<
       string,
       | {
@@ -20,14 +20,20 @@ export interface LambdaRecord {
   >;
 }
 
+/** What a queue's mapping gives at least. Whoever tries a function by hand leaves the rest out. */
+export function isSqsRecord(record: unknown): boolean {
+  const { messageId, receiptHandle, body } = (record ?? {}) as { readonly [field: string]: unknown };
+  return [messageId, receiptHandle, body].every((text) => typeof text === "string");
+}
+
 export function fromLambdaRecord(record: LambdaRecord): IncomingMessage {
-  const { messageId, receiptHandle, body } = record;
+  const { messageId, receiptHandle, body, attributes, messageAttributes = {} } = record;
   return {
     messageId,
     receiptHandle,
     body,
-    attributes: attributesOf(record.messageAttributes),
-    receiveCount: Number(record.attributes.ApproximateReceiveCount),
+    attributes: attributesOf(messageAttributes),
+    receiveCount: Number(attributes?.ApproximateReceiveCount ?? 1),
   };
 }
 
@@ -54,7 +60,7 @@ export function fromSqsMessage(message: Message): IncomingMessage {
 }
 
 /** Lambda gives binary values as base64 already. */
-function attributesOf(given: LambdaRecord["messageAttributes"]): Attributes {
+function attributesOf(given: NonNullable<LambdaRecord["messageAttributes"]>): Attributes {
   return Object.fromEntries(
     Object.entries(given).flatMap(([name, attribute]) => {
       const value = attribute?.stringValue ?? attribute?.binaryValue;

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { createCalls } from "../../../src/flow/calls.ts";
 
+const late = () => new Error("late");
 const failing = () => Promise.reject(new Error("no"));
 const unheard: readonly (readonly [string, (call: Promise<unknown>) => unknown])[] = [
   ["nobody listens", () => undefined],
@@ -18,32 +19,46 @@ const heard: readonly (readonly [string, (call: Promise<unknown>) => unknown])[]
 ];
 
 test.each(unheard)("a failure is unheard where %s, and ends no process", async (_, use) => {
-  const calls = createCalls();
-  use(calls.follow(failing()));
-  expect(await calls.unheard()).toEqual([new Error("no")]);
+  const calls = createCalls(late);
+  use(calls.follow(failing));
+  expect(await calls.close()).toEqual([new Error("no")]);
 });
 
 test.each(heard)("a failure is heard by %s", async (_, use) => {
-  const calls = createCalls();
-  await Promise.resolve(use(calls.follow(failing()))).catch(() => {});
-  expect(await calls.unheard()).toEqual([]);
+  const calls = createCalls(late);
+  await Promise.resolve(use(calls.follow(failing))).catch(() => {});
+  expect(await calls.close()).toEqual([]);
 });
 
 test("a success is answered as it is, heard or not", async () => {
-  const calls = createCalls();
-  expect(await calls.follow(Promise.resolve(7))).toBe(7);
-  void calls.follow(Promise.resolve(8));
-  expect(await calls.unheard()).toEqual([]);
+  const calls = createCalls(late);
+  expect(await calls.follow(async () => 7)).toBe(7);
+  void calls.follow(async () => 8);
+  expect(await calls.close()).toEqual([]);
 });
 
 test("what is asked for by the end of another is waited for as well", async () => {
-  const calls = createCalls();
+  const calls = createCalls(late);
   const ended: number[] = [];
   const work = async (n: number) => {
     for (let turn = 0; turn < 5; turn++) await undefined;
     ended.push(n);
   };
-  void calls.follow(work(1)).then(() => calls.follow(work(2)).then(() => void calls.follow(work(3))));
-  await calls.unheard();
+  void calls.follow(() => work(1)).then(() => calls.follow(() => work(2)).then(() => void calls.follow(() => work(3))));
+  await calls.close();
   expect(ended).toEqual([1, 2, 3]);
+});
+
+test("after the end nothing is begun: the caller is refused, and the refusal ends no process", async () => {
+  const told: Error[] = [];
+  const calls = createCalls(() => {
+    told.push(late());
+    return late();
+  });
+  await calls.close();
+  let begun = 0;
+  const work = async () => ++begun;
+  void calls.follow(work);
+  await expect(calls.follow(work)).rejects.toThrow("late");
+  expect({ begun, told: told.length }).toEqual({ begun: 0, told: 2 });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import * as z from "zod";
 import type { MemoryItem } from "../../../src/adapters/memory/job-store.ts";
-import { defineJob, handle, type JobContext } from "../../../src/index.ts";
+import { AntreanError, defineJob, handle, type JobContext } from "../../../src/index.ts";
 import { createWorld } from "../../support/world.ts";
 
 const job = defineJob("test.write_row", { version: 1, payload: z.object({ id: z.string() }), key: ({ id }) => id });
@@ -89,6 +89,55 @@ test("a child that is refused and that nobody waits for ends no process, and is 
   const { jobId } = await w.enqueue(job, { id: "a" });
   await w.deliver();
   expect(w.row(jobId)).toMatchObject({ state: "dead", reason: "invalid-payload", attempt: 1 });
+});
+
+/** What a handler left running when it returned, to be let go later. */
+function held() {
+  let release: () => void = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { gate, release };
+}
+
+test.each<readonly [string, (context: JobContext, write: MemoryItem) => Promise<unknown>]>([
+  ["commit", (context, write) => context.commit([write], undefined, [{ contract: child, payload: { id: "c" } }])],
+  ["enqueue", (context) => context.enqueue(child, { id: "c" })],
+])("a %s that comes after the handler's return is refused and told, and nothing of it happens", async (_, call) => {
+  const { gate, release } = held();
+  const answers: unknown[] = [];
+  const w = world((context, write) => {
+    void gate.then(() => call(context, write)).catch((error) => answers.push(error));
+    return "returned";
+  });
+  const { jobId } = await w.enqueue(job, { id: "a" });
+  await w.deliver();
+  expect(w.row(jobId)).toMatchObject({ state: "succeeded", result: "returned" });
+  release();
+  for (let turn = 0; turn < 100; turn++) await undefined;
+  expect(answers).toEqual([expect.objectContaining({ code: "run-ended" })]);
+  expect(w.events).toContainEqual({ type: "late-call", job: expect.objectContaining({ jobId }) });
+  expect({ domain: w.domain, rows: w.store.rows().length }).toEqual({ domain: [], rows: 1 });
+});
+
+test("a commit that had no answer is not said to have written nothing, whatever refuses its repeat", async () => {
+  const heard: unknown[] = [];
+  const w = world((context, write) => context.commit([write]).catch((error) => heard.push(error)));
+  const { commit } = w.store;
+  let tries = 0;
+  w.store.commit = async (asked) => {
+    if (tries++ > 0) throw new AntreanError("configuration", "the rights were taken away; nothing was written");
+    await commit(asked);
+    return { kind: "failed", error: new Error("no answer") };
+  };
+  const { jobId } = await w.enqueue(job, { id: "a" });
+  await w.deliver();
+  expect(tries).toBe(2);
+  expect(heard).toEqual([
+    expect.objectContaining({ code: "transient", message: expect.stringContaining("it may have happened") }),
+  ]);
+  expect(w.domain).toEqual(["a"]);
+  expect(w.row(jobId).state).toBe("succeeded");
 });
 
 test.each([

@@ -212,6 +212,19 @@ describe("children", () => {
     expect(w.row(jobId)).toMatchObject({ state: "dead", attempt: 2, reason: "key-conflict" });
   });
 
+  test("I12 what is not set in their options is inherited: tenant, trace and place", async () => {
+    const unset = { tenantId: undefined, traceId: undefined, key: null } as never;
+    const w = world(async ({ enqueue, commit }) => {
+      await enqueue(child, { n: 1 }, unset);
+      await commit([], undefined, [{ contract: child, payload: { n: 2 }, options: unset }]);
+    });
+    await w.enqueue(job, { id: "a" }, { tenantId: "t-1", traceId: "trace" });
+    await w.deliver();
+    const envelopes = w.store.rows().map(({ envelope }) => envelope);
+    expect(envelopes).toHaveLength(3);
+    for (const envelope of envelopes) expect(envelope).toMatchObject({ tenantId: "t-1", traceId: "trace" });
+  });
+
   test("a key of the caller's own counts more than the place", async () => {
     const w = world(async (context) => {
       const order = context.attempt === 1 ? [1, 2] : [2, 1];

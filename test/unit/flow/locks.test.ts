@@ -245,6 +245,13 @@ describe("an owner that dies or stalls", () => {
   });
 });
 
+/** How many messages each row has at once. */
+function copiesOf(messages: readonly { readonly body: string }[]): ReadonlyMap<string, number> {
+  const copies = new Map<string, number>();
+  for (const { body } of messages) copies.set(body, (copies.get(body) ?? 0) + 1);
+  return copies;
+}
+
 describe("a hot lock", () => {
   test("held for six hours with forty waiters: at most two copies a row, and everybody ends", async () => {
     const w = world();
@@ -257,14 +264,17 @@ describe("a hot lock", () => {
     await w.locks.acquireMany([
       { ...held, holder: "elsewhere", nowMs: w.runtime.now(), claimableAtMs: endMs, jobType: "other" },
     ]);
-    let mostCopies = 0;
+    let most = 0;
     while (w.runtime.now() < endMs - 120_000) {
       await w.runtime.advance(60_000);
-      while ((await w.deliver()) > 0) mostCopies = Math.max(mostCopies, w.messages().length);
+      // The sweep that is deployed runs every minute, beside the waiting.
+      await w.sweep();
+      while ((await w.deliver()) > 0) most = Math.max(most, ...copiesOf(w.messages()).values());
       w.events.length = 0;
     }
     expect(w.calls).toEqual([]);
-    expect(mostCopies).toBeLessThanOrEqual(80);
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(2);
     await w.runtime.advance(endMs - w.runtime.now());
     const freeMs = w.runtime.now();
     await w.settle(5_000);

@@ -231,4 +231,13 @@ describe("freshness that only the domain knows", () => {
     expect(w.row(old)).toMatchObject({ state: "skipped", reason: "not-current" });
     expect(w.row(tip).state).toBe("succeeded");
   });
+
+  test.each([undefined, null, 1, "yes", {}])("isCurrent must say true or false: %j skips nobody", async (answer) => {
+    const w = world(undefined, { isCurrent: (() => answer) as never });
+    const { jobId } = await w.enqueue(job, { id: "tip" });
+    await w.deliver();
+    expect(w.starts).toEqual([]);
+    expect(w.row(jobId)).toMatchObject({ state: "pending", attempt: 1 });
+    expect(w.row(jobId).errors.at(-1)?.message).toContain("isCurrent answers true or false");
+  });
 });

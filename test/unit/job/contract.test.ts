@@ -15,6 +15,15 @@ describe("defineJob finds a wrong option at once, and names it", () => {
     ["version", { version: 1.5 }],
     ["queue", { queue: "Default" }],
     ["queue", { queue: "" }],
+    ["queue", { queue: null }],
+    ["`lock` is not a function", { lock: "entity" }],
+    ["`supersedes` is not a function", { lock: () => "e", supersedes: 3 }],
+    ["retry: options are an object, and not null", { retry: null }],
+    ["retry: options are an object, and not a list", { retry: ["5s"] }],
+    ["retry: options are an object, and not a bigint", { retry: 3n }],
+    ["retry.delays is a list", { retry: { delays: "5s" } }],
+    ["retry: options are an object, and not a string", { retry: { exponential: "5s" } }],
+    ["deadline must be over 0", { deadline: 0 }],
     ["maxPayloadBytes", { maxPayloadBytes: 0 }],
     ["maxPayloadBytes", { maxPayloadBytes: MAX_PAYLOAD_BYTES + 1 }],
     ["maxPayloadBytes", { maxPayloadBytes: Number.NaN }],
@@ -37,6 +46,11 @@ describe("defineJob finds a wrong option at once, and names it", () => {
     expect(wrong(wish)).toThrow(
       expect.objectContaining({ code: "invalid-contract", message: expect.stringContaining(name) }),
     );
+  });
+
+  it("and no options at all", () => {
+    const refusal = { code: "invalid-contract", message: expect.stringContaining("options are an object") };
+    expect(() => defineJob("a.b", undefined as never)).toThrow(expect.objectContaining(refusal));
   });
 
   it.each(["sync", "Calendar.sync", "calendar.", ".sync", "calendar sync", `a.${"b".repeat(127)}`])(

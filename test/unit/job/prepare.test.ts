@@ -85,6 +85,7 @@ describe("what is wrong is found before anything is written", () => {
 
   it.each([
     ["options: no such option: dealy", { dealy: "10s" }],
+    ["delay: is not a time", { delay: "9000000d" }],
     ["options: options are an object", "10s"],
     ["delay: is not a duration", { delay: "soon" }],
     ["delay: is not a duration", { delay: -1 }],
