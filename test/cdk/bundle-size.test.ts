@@ -30,13 +30,14 @@ async function bundled(entry: Pick<BuildOptions, "entryPoints" | "stdin">) {
   return { bytes: output?.bytes ?? Number.POSITIVE_INFINITY, ours: [...ours.keys()], oursBytes };
 }
 
-it("the reference consumer's bundle stays under 790 KB minified, of which ours under 88", async () => {
+it("the reference consumer's bundle stays under 790 KB minified, of which ours under 96", async () => {
   const { bytes, oursBytes } = await bundled({ entryPoints: [path("lambdas/consumer.ts")] });
   console.log(`consumer bundle: ${Math.round(bytes / KB)} KB, ours ${Math.round(oursBytes / KB)} KB`);
   expect(bytes).toBeLessThan(790 * KB);
   expect(oursBytes).toBeGreaterThan(0);
-  // 80 until the batched writes of docs/adr/0013 came, which are 5 KB and a fifth of the requests.
-  expect(oursBytes).toBeLessThan(88 * KB);
+  // 80 once; since then the batched writes of docs/adr/0013 (5 KB), commits and children in full, and errors that say
+  // what is wrong to those who write without types. A tenth of what the AWS SDK brings: start-up is the bench's to judge.
+  expect(oursBytes).toBeLessThan(96 * KB);
 });
 
 it("a producer's bundle holds nothing that runs, sweeps or replays jobs", async () => {
