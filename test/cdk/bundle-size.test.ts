@@ -36,7 +36,7 @@ it("the reference consumer's bundle stays under 790 KB minified, of which ours u
   expect(bytes).toBeLessThan(790 * KB);
   expect(oursBytes).toBeGreaterThan(0);
   // 80 once; since then the batched writes of docs/adr/0013 (5 KB), commits and children in full, and errors that say
-  // what is wrong to those who write without types. A tenth of what the AWS SDK brings: start-up is the bench's to judge.
+  // what is wrong to those who write without types. It is an eighth of the bundle; start-up is the bench's to judge.
   expect(oursBytes).toBeLessThan(96 * KB);
 });
 
