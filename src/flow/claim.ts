@@ -6,6 +6,7 @@ import type { WriteAnswer } from "../job/transition.ts";
 import { type Batch, type Delivery, guarded, leave, type Owned, type Runnable, type Suspect } from "./batch.ts";
 import { closeFinding } from "./closing.ts";
 import { createAll, transitionAll } from "./persist.ts";
+import { newJobOf } from "./read.ts";
 
 export interface Claims {
   readonly owned: readonly Owned[];
@@ -115,7 +116,7 @@ function claimOf({ delivery, payloadHash }: Candidate, batch: Batch) {
 }
 
 function insertOf(delivery: Runnable, batch: Batch) {
-  return insertClaim(delivery.job, claiming(delivery, batch), batch.parts.times);
+  return insertClaim(newJobOf(delivery), claiming(delivery, batch), batch.parts.times);
 }
 
 function claiming(delivery: Delivery, { parts: { runtime }, deadlineMs }: Batch) {

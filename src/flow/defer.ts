@@ -7,6 +7,7 @@ import { claimMark, isMarked } from "./claim.ts";
 import { closeFinding, waitOn } from "./closing.ts";
 import { anew, refOf } from "./parts.ts";
 import { createOne, transitionOne } from "./persist.ts";
+import { newJobOf } from "./read.ts";
 import { sendRows } from "./send.ts";
 
 const GIVE_UP_MS = 7 * 86_400_000;
@@ -41,7 +42,7 @@ export async function deferUnknown(
 
 async function deferNew(delivery: Delivery, what: "unknown-type" | "unknown-version", batch: Batch): Promise<void> {
   const { parts } = batch;
-  const creation = insertDefer(delivery.job, anew(parts, SHORTEST_MS), parts.times);
+  const creation = insertDefer(newJobOf(delivery), anew(parts, SHORTEST_MS), parts.times);
   const answer = await createOne(parts, creation);
   // Another copy was faster: this one comes again and finds its row.
   if (answer.kind !== "won") return leaveUnwon(batch, delivery, "defer", answer);

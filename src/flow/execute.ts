@@ -1,7 +1,7 @@
 import type { Input, JobContract, Schema } from "../job/contract.ts";
 import { tenantOf } from "../job/envelope.ts";
 import type { Ended } from "../job/outcome.ts";
-import type { Runtime } from "../ports/runtime.ts";
+import { aborted } from "./aborted.ts";
 import type { Batch, Ready } from "./batch.ts";
 import type { Child } from "./children.ts";
 import type { Committer } from "./commit.ts";
@@ -65,31 +65,36 @@ export async function execute(
   handler: (context: JobContext) => unknown,
 ): Promise<Run> {
   const { runtime } = batch.parts;
-  const timer = runtime.timeout(batch.runMs(ready.delivery.handler.timeoutMs));
-  const signal = firstOf(timer.signal, keeper.signal);
-  const over = new AbortController();
+  // One for both, and not AbortSignal.any: Node 20 may collect its signals while a handler of hours still listens.
+  const stop = new AbortController();
+  const cancel = runtime.timeout(batch.runMs(ready.delivery.handler.timeoutMs), (reason) => stop.abort(reason));
+  if (keeper.signal) passOn(keeper.signal, stop);
+  let over = false;
+  let grace: AbortController | undefined;
+  const stuck = async (): Promise<Run> => {
+    await aborted(stop.signal);
+    grace = over ? undefined : new AbortController();
+    if (grace) await runtime.sleep(GRACE_MS, grace.signal);
+    return { kind: "stuck" };
+  };
   try {
-    const run = end(() => handler(contextOf(ready, signal, committer))).then(async (ended) => {
+    const run = end(() => handler(contextOf(ready, stop.signal, committer))).then(async (ended) => {
       const unheard = await committer.idle();
       const failed = unheard !== undefined && ended.kind === "returned";
       return failed ? ({ kind: "threw", error: unheard } as const) : ended;
     });
-    return await Promise.race([run, stuck(signal, over.signal, runtime)]);
+    return await Promise.race([run, stuck()]);
   } finally {
-    timer.cancel();
-    over.abort();
+    over = true;
+    cancel();
+    grace?.abort();
   }
 }
 
-/** As AbortSignal.any, whose signals Node 20 may collect while a handler of hours still listens. */
-function firstOf(...sources: readonly AbortSignal[]): AbortSignal {
-  const first = new AbortController();
-  for (const source of sources) {
-    const pass = () => first.abort(source.reason);
-    if (source.aborted) pass();
-    else source.addEventListener("abort", pass, { once: true });
-  }
-  return first.signal;
+function passOn(from: AbortSignal, to: AbortController): void {
+  const pass = () => to.abort(from.reason);
+  if (from.aborted) pass();
+  else from.addEventListener("abort", pass, { once: true });
 }
 
 /** A handler that is no async function may throw at once. */
@@ -99,15 +104,6 @@ async function end(handler: () => unknown): Promise<Ended> {
   } catch (error) {
     return { kind: "threw", error };
   }
-}
-
-async function stuck(signal: AbortSignal, over: AbortSignal, runtime: Runtime): Promise<Run> {
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-  await runtime.sleep(GRACE_MS, over);
-  return { kind: "stuck" };
 }
 
 function contextOf({ row, lock, delivery }: Ready, signal: AbortSignal, committer: Committer): JobContext {

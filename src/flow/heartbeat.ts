@@ -52,10 +52,7 @@ export function startHeartbeat(owned: Owned, heartbeat: Heartbeat, parts: Consum
   /** By a timer of its own: a beat that hangs must not hide that the lease is over. */
   const watch = () => {
     cancelWatch();
-    const timer = runtime.timeout(Math.max(0, term.endsMs - runtime.monotonic()));
-    const over = () => end("lost");
-    timer.signal.addEventListener("abort", over, { once: true });
-    cancelWatch = timer.cancel;
+    cancelWatch = runtime.timeout(Math.max(0, term.endsMs - runtime.monotonic()), () => end("lost"));
   };
   const onInterrupt = () => end("interrupted");
 

@@ -18,10 +18,11 @@ export async function runLanes(deliveries: readonly Runnable[], batch: Batch): P
     return claims.owned;
   };
   const owned = await take(lanes.flatMap(([head]) => head ?? []));
-  const ready = await prepareAll(owned, batch);
+  const ready = new Map((await prepareAll(owned, batch)).map((one) => [one.delivery, one]));
   await Promise.all(
     lanes.map(async ([head, ...rest]) => {
-      await Promise.all(ready.filter(({ delivery }) => delivery === head).map((one) => run(one, batch)));
+      const first = head && ready.get(head);
+      if (first) await run(first, batch);
       for (const next of rest) await runAll(await take([next]), batch);
     }),
   );

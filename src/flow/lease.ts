@@ -28,8 +28,8 @@ export interface Keeper {
    * - `interrupted`: this process ends; what is not done yet was no attempt
    */
   state(): "held" | "lost" | "interrupted";
-  /** Aborts with the reason once the state is no longer `held`. */
-  readonly signal: AbortSignal;
+  /** Aborts with the reason once the state is no longer `held`. Undefined: it is held to the end. */
+  readonly signal?: AbortSignal;
   /** Before a settle or a commit: from here on nothing is extended and no timer is set. May be called again. */
   stop(): Promise<void>;
   /** The commit was refused, and the run goes on. */
@@ -58,8 +58,7 @@ export function invocationLease(totalMs: number, runtime: Runtime): Lease {
     spanMs: () => deadlineMs - runtime.now(),
     keep: () => ({
       state: () => "held",
-      // Never aborts: the handler's own time-out comes before the invocation's end.
-      signal: new AbortController().signal,
+      // No signal: the handler's own time-out comes before the invocation's end.
       stop: async () => {},
       resume: () => {},
     }),

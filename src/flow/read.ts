@@ -1,4 +1,5 @@
 import { derivedIssues } from "../job/derived.ts";
+import type { NewJob } from "../job/edges.ts";
 import { decodeEnvelope, type Envelope, encodeEnvelope, type Readable, tenantOf } from "../job/envelope.ts";
 import type { Issue } from "../job/errors.ts";
 import { type Identity, jobIdOf, payloadHashOf } from "../job/identity.ts";
@@ -115,6 +116,11 @@ export function fold<D extends Delivery>(deliveries: readonly D[]): readonly (re
   return rounds.map((round) => [...round.values()]);
 }
 
+/** What a row is made of. A body that is not our own encoding is kept as it came. */
+export function newJobOf({ job, copies: [{ message }] }: Delivery): NewJob {
+  return encodeEnvelope(job.envelope) === message.body ? job : { ...job, rawBody: message.body };
+}
+
 function deliveryOf(
   copies: readonly [Copy],
   envelope: Envelope,
@@ -122,12 +128,9 @@ function deliveryOf(
   { queue }: ConsumerParts,
 ): Delivery {
   const payloadHash = payloadHashOf(envelope.schemaVersion, envelope.payload);
-  const { body } = copies[0].message;
-  const rawBody = encodeEnvelope(envelope) === body ? undefined : body;
-  const job = { identity, envelope, rawBody, payloadHash, queue };
   return {
     jobId: jobIdOf(identity),
-    job,
+    job: { identity, envelope, payloadHash, queue },
     identity,
     payloadHash,
     schemaVersion: envelope.schemaVersion,

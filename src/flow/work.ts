@@ -1,4 +1,5 @@
 import type { JobRef } from "../ports/events.ts";
+import { aborted } from "./aborted.ts";
 import { farewell } from "./consume.ts";
 import { createCrew } from "./crew.ts";
 import { createDeletions } from "./deletions.ts";
@@ -103,11 +104,4 @@ export async function work(options: WorkOptions, parts: WorkerParts, stop: Abort
   await shift.giveBack();
   if (stuck.length > 0) runtime.exit(farewell(stuck));
   else if (crew.busy > 0) runtime.exit("antrean: ends this process, since its jobs could not be settled in time");
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { canonicalJson, type Json, utf8Bytes } from "./json.ts";
 
 /** What makes a job this job and no other. */
@@ -15,7 +15,7 @@ export interface Identity {
  */
 export function jobIdOf({ tenantId, jobType, key }: Identity): string {
   const tuple = [tenantId, jobType, key].map((part) => `${utf8Bytes(part)}:${part}`).join("");
-  return base32(createHash("sha256").update(tuple).digest().subarray(0, 20));
+  return base32(sha256(tuple).subarray(0, 20));
 }
 
 export function sameIdentity(a: Identity, b: Identity): boolean {
@@ -24,13 +24,12 @@ export function sameIdentity(a: Identity, b: Identity): boolean {
 
 /** Tells two payloads under one key apart; key order and white space make no difference. */
 export function payloadHashOf(schemaVersion: number, payload: Json): string {
-  const digest = createHash("sha256").update(canonicalJson(payload)).digest();
-  return `${schemaVersion}.${base32(digest.subarray(0, 15))}`;
+  return `${schemaVersion}.${base32(sha256(canonicalJson(payload)).subarray(0, 15))}`;
 }
 
 /** SQS fair queues take turns between groups; the hash keeps tenant names out of queue attributes. */
 export function tenantGroupOf(tenantId: string): string {
-  return base32(createHash("sha256").update(`tenant:${tenantId}`).digest().subarray(0, 15));
+  return base32(sha256(`tenant:${tenantId}`).subarray(0, 15));
 }
 
 /** Which of an agenda's partitions a job belongs to. The id is a hash already, so its head spreads evenly. */
@@ -41,13 +40,19 @@ export function shardOf(jobId: string, shards: number): number {
 // The digits of parseInt(…, 32), so that shardOf can read them back. 5 bits a digit.
 const DIGITS = "0123456789abcdefghijklmnopqrstuv";
 
+export function sha256(text: string): Uint8Array {
+  return hash("sha256", text, "buffer");
+}
+
+/** @param bytes a number of them that is a multiple of five */
 export function base32(bytes: Uint8Array): string {
-  let bits = 0n;
-  for (const byte of bytes) bits = (bits << 8n) | BigInt(byte);
   let text = "";
-  for (let left = (bytes.length * 8) / 5; left > 0; left--) {
-    text = `${DIGITS[Number(bits & 31n)]}${text}`;
-    bits >>= 5n;
+  let bits = 0;
+  let held = 0;
+  for (const byte of bytes) {
+    bits = (bits << 8) | byte;
+    for (held += 8; held >= 5; held -= 5) text += DIGITS[(bits >>> (held - 5)) & 31];
+    bits &= 31;
   }
   return text;
 }

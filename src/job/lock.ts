@@ -12,8 +12,7 @@
  * The version is raised in the very write that acquires, so that an older one can't slip in between; a
  * started version that then dies still supersedes. Items are released by an update and never deleted.
  */
-import { createHash } from "node:crypto";
-import { base32 } from "./identity.ts";
+import { base32, sha256 } from "./identity.ts";
 import { utf8Bytes } from "./json.ts";
 
 export interface LockRow {
@@ -63,7 +62,7 @@ export type LockAnswer =
 /** Lock keys belong to a tenant and are shared between job types on purpose (I12). */
 export function lockIdOf(tenantId: string, lockKey: string): string {
   const tuple = [tenantId, lockKey].map((part) => `${utf8Bytes(part)}:${part}`).join("");
-  return base32(createHash("sha256").update(tuple).digest().subarray(0, 20));
+  return base32(sha256(tuple).subarray(0, 20));
 }
 
 /** Whether the write applies; the oracle of every adapter's condition. */

@@ -1,6 +1,5 @@
-import { createHash } from "node:crypto";
 import { InvalidInputError } from "./errors.ts";
-import { base32 } from "./identity.ts";
+import { base32, sha256 } from "./identity.ts";
 import { identityOf, isExpired, type JobRow } from "./row.ts";
 
 /** Which dead jobs are meant. What is not given does not narrow; all that is given must hold. */
@@ -75,7 +74,7 @@ export interface Place {
 
 /** What a place means depends on what is read: a cursor of another replay would pass over jobs silently. */
 export function fingerprintOf(options: unknown): string {
-  return base32(createHash("sha256").update(JSON.stringify(options)).digest().subarray(0, 5));
+  return base32(sha256(JSON.stringify(options)).subarray(0, 5));
 }
 
 export function encodePlace(place: Place, fingerprint: string): string {

@@ -14,6 +14,6 @@ export interface Runtime {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Ends this process: what a handler that does not stop leaves behind must not run on into other work. */
   exit(why: string): void;
-  /** A signal that aborts after `ms`, and a way to end the timer. */
-  timeout(ms: number): { readonly signal: AbortSignal; readonly cancel: () => void };
+  /** Calls `act` after `ms` with what it may abort a signal with, a `TimeoutError`. Answers how to end the timer. */
+  timeout(ms: number, act: (reason: unknown) => void): () => void;
 }

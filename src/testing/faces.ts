@@ -138,10 +138,9 @@ export function runtimeFor(
         const cancel = scheduler.at(host, scheduler.nowMs() + Math.max(0, ms), wake);
         signal?.addEventListener("abort", wake, { once: true });
       }),
-    timeout: (ms) => {
-      const controller = new AbortController();
-      const abort = () => controller.abort(new DOMException("the time is up", "TimeoutError"));
-      return { signal: controller.signal, cancel: scheduler.at(host, scheduler.nowMs() + Math.max(0, ms), abort) };
+    timeout: (ms, act) => {
+      const over = () => act(new DOMException("the time is up", "TimeoutError"));
+      return scheduler.at(host, scheduler.nowMs() + Math.max(0, ms), over);
     },
   };
 }

@@ -68,10 +68,9 @@ export function createFakeRuntime(seed = 1): FakeRuntime {
         const timer = add(ms, done);
         signal?.addEventListener("abort", done, { once: true });
       }),
-    timeout: (ms) => {
-      const controller = new AbortController();
-      const timer = add(ms, () => controller.abort(new DOMException("the time is up", "TimeoutError")));
-      return { signal: controller.signal, cancel: () => void timers.delete(timer) };
+    timeout: (ms, act) => {
+      const timer = add(ms, () => act(new DOMException("the time is up", "TimeoutError")));
+      return () => void timers.delete(timer);
     },
     advance: async (ms) => {
       const untilMs = nowMs + ms;

@@ -73,12 +73,7 @@ function freezable(runtime: Runtime): { runtime: Runtime; freeze(): void; thaw()
         await runtime.sleep(ms, signal);
         await gate;
       },
-      timeout: (ms) => {
-        const { signal, cancel } = runtime.timeout(ms);
-        const late = new AbortController();
-        signal.addEventListener("abort", () => void gate.then(() => late.abort(signal.reason)), { once: true });
-        return { signal: late.signal, cancel };
-      },
+      timeout: (ms, act) => runtime.timeout(ms, (reason) => void gate.then(() => act(reason))),
     },
   };
 }

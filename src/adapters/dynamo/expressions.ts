@@ -125,9 +125,14 @@ function updateOf({ jobId, queue, patch }: Transition, shards: number, values: I
     .join(" ");
 }
 
-/** DynamoDB refuses aliases that are not used, so they are read from the expression itself. */
+const NAMES = new Map<string, Readonly<Record<string, string>>>();
+
+/** DynamoDB refuses aliases that are not used, so they are read from the expression itself. There are a few dozen. */
 export function namesIn(expression: string): Record<string, string> {
+  const known = NAMES.get(expression);
+  if (known) return known;
   const names: Record<string, string> = {};
+  NAMES.set(expression, names);
   for (const [alias, field] of expression.matchAll(/#(\w+)/g)) {
     names[alias] = field === "pk" ? PARTITION_KEY : ATTRIBUTES[field as keyof typeof ATTRIBUTES];
   }

@@ -39,18 +39,21 @@ const LEVELS: Readonly<Record<JobEvent["type"], Level>> = {
 /** One structured line an event. Never a payload, an idempotency key or a result. */
 export function createLogEvents(service: string, worker: string): Events {
   const logger = new Logger({ serviceName: service, persistentKeys: { worker_id: worker } });
+  const isDebug = ["TRACE", "DEBUG"].includes(logger.getLevelName());
   return {
     emit: (event) => {
       const { type, ...fields } = event;
-      logger[LEVELS[type]](type, fieldsOf(fields));
+      const level = LEVELS[type];
+      if (level !== "debug" || isDebug) logger[level](type, fieldsOf(fields));
     },
   };
 }
 
 /** The field names that dashboards and queries rely on are snake_case (requirement G11). */
 function fieldsOf({ job, ...fields }: { readonly job?: JobRef | undefined } & object): Record<string, unknown> {
-  const entries = Object.entries(fields).map(([name, value]) => [snake(name), value]);
-  return { ...(job && refFields(job)), ...Object.fromEntries(entries) };
+  const told = job ? refFields(job) : {};
+  for (const [name, value] of Object.entries(fields)) told[snake(name)] = value;
+  return told;
 }
 
 function refFields(job: JobRef): Record<string, unknown> {
@@ -65,6 +68,13 @@ function refFields(job: JobRef): Record<string, unknown> {
   };
 }
 
+/** Of the events' own fields, which are few. */
+const SNAKES = new Map<string, string>();
+
 function snake(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const known = SNAKES.get(name);
+  if (known !== undefined) return known;
+  const made = name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  SNAKES.set(name, made);
+  return made;
 }
