@@ -66,16 +66,12 @@ export function handle<S extends Schema, Deps = unknown>(
   return { contract, timeoutMs, run, isCurrent, onUncertain } as Handler<Deps>;
 }
 
-/** The handlers by type, each with its dependencies and the delays that apply here. */
+/** The handlers by type, with their dependencies and the delays that apply here. */
 export function bindHandlers<Deps>(
   handlers: readonly Handler<Deps>[],
   deps: Deps,
   retryDelaysMs: readonly number[] | undefined,
 ): ReadonlyMap<string, BoundHandler> {
-  const withDeps =
-    (call: Handler<Deps>["run"]): BoundHandler["run"] =>
-    (payload, context) =>
-      call(payload, { ...context, deps });
   const bound = new Map<string, BoundHandler>();
   for (const { contract, timeoutMs, run, isCurrent, onUncertain } of handlers) {
     if (bound.has(contract.type)) {
@@ -83,14 +79,8 @@ export function bindHandlers<Deps>(
     }
     const delayMs = (attempt: number) => retryDelaysMs?.[Math.min(attempt, retryDelaysMs.length) - 1] ?? 0;
     const retry = retryDelaysMs ? { ...contract.retry, delayMs } : contract.retry;
-    bound.set(contract.type, {
-      contract,
-      timeoutMs,
-      retry,
-      run: withDeps(run),
-      isCurrent: isCurrent && withDeps(isCurrent),
-      onUncertain: typeof onUncertain === "function" ? withDeps(onUncertain) : onUncertain,
-    });
+    // What they are called with has these very `deps`.
+    bound.set(contract.type, { contract, timeoutMs, retry, deps, run, isCurrent, onUncertain } as BoundHandler);
   }
   return bound;
 }

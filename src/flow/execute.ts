@@ -1,7 +1,6 @@
 import type { Input, JobContract, Schema } from "../job/contract.ts";
 import { tenantOf } from "../job/envelope.ts";
 import type { Ended } from "../job/outcome.ts";
-import { aborted } from "./aborted.ts";
 import type { Batch, Ready } from "./batch.ts";
 import type { Child } from "./children.ts";
 import type { Committer } from "./commit.ts";
@@ -57,7 +56,7 @@ export const GRACE_MS = 1_000;
 export type Run = Ended | { readonly kind: "stuck" };
 
 /** Runs one handler to its end, or to the end of its time. Never throws: an error is how it ended. */
-export async function execute(
+export function execute(
   ready: Ready,
   batch: Batch,
   committer: Committer,
@@ -65,61 +64,84 @@ export async function execute(
   handler: (context: JobContext) => unknown,
 ): Promise<Run> {
   const { runtime } = batch.parts;
-  // One for both, and not AbortSignal.any: Node 20 may collect its signals while a handler of hours still listens.
-  const stop = new AbortController();
-  const cancel = runtime.timeout(batch.runMs(ready.delivery.handler.timeoutMs), (reason) => stop.abort(reason));
-  if (keeper.signal) passOn(keeper.signal, stop);
-  let over = false;
-  let grace: AbortController | undefined;
-  const stuck = async (): Promise<Run> => {
-    await aborted(stop.signal);
-    grace = over ? undefined : new AbortController();
-    if (grace) await runtime.sleep(GRACE_MS, grace.signal);
-    return { kind: "stuck" };
-  };
-  try {
-    const run = end(() => handler(contextOf(ready, stop.signal, committer))).then(async (ended) => {
-      const unheard = await committer.idle();
-      const failed = unheard !== undefined && ended.kind === "returned";
-      return failed ? ({ kind: "threw", error: unheard } as const) : ended;
-    });
-    return await Promise.race([run, stuck()]);
-  } finally {
-    over = true;
-    cancel();
-    grace?.abort();
+  return new Promise((resolve) => {
+    const stop = new Stop();
+    let over = false;
+    let cancel = runtime.timeout(batch.runMs(ready.delivery.handler.timeoutMs), tell);
+    if (keeper.signal) whenAborted(keeper.signal, tell);
+    void toItsEnd(() => handler(contextOf(ready, stop, committer)), committer).then(end);
+
+    function tell(reason: unknown): void {
+      if (over || stop.told) return;
+      cancel();
+      cancel = runtime.timeout(GRACE_MS, () => end({ kind: "stuck" }));
+      stop.tell(reason);
+    }
+
+    function end(run: Run): void {
+      over = true;
+      cancel();
+      resolve(run);
+    }
+  });
+}
+
+/**
+ * Tells a handler to stop. Its signal is made when somebody asks for it: few handlers do, and it costs more than
+ * all the rest of a context. One for the time-out and the lease, and not AbortSignal.any: Node 20 may collect its
+ * signals while a handler of hours still listens.
+ */
+class Stop {
+  #controller: AbortController | undefined;
+  #reason: unknown;
+  told = false;
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.told) this.#controller.abort(this.#reason);
+    return this.#controller.signal;
+  }
+
+  tell(reason: unknown): void {
+    this.told = true;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
   }
 }
 
-function passOn(from: AbortSignal, to: AbortController): void {
-  const pass = () => to.abort(from.reason);
-  if (from.aborted) pass();
-  else from.addEventListener("abort", pass, { once: true });
+function whenAborted(signal: AbortSignal, act: (reason: unknown) => void): void {
+  if (signal.aborted) act(signal.reason);
+  else signal.addEventListener("abort", () => act(signal.reason), { once: true });
 }
 
-/** A handler that is no async function may throw at once. */
-async function end(handler: () => unknown): Promise<Ended> {
+/** With what it asked for by its context. A handler that is no async function may throw at once. */
+async function toItsEnd(handler: () => unknown, committer: Committer): Promise<Ended> {
+  let ended: Ended;
   try {
-    return { kind: "returned", value: await handler() };
+    ended = { kind: "returned", value: await handler() };
   } catch (error) {
-    return { kind: "threw", error };
+    ended = { kind: "threw", error };
   }
+  const unheard = await committer.idle();
+  return unheard !== undefined && ended.kind === "returned" ? { kind: "threw", error: unheard } : ended;
 }
 
-function contextOf({ row, lock, delivery }: Ready, signal: AbortSignal, committer: Committer): JobContext {
+function contextOf({ row, lock, delivery: { handler } }: Ready, stop: Stop, committer: Committer): JobContext {
   const { envelope, jobId, attempt } = row;
   return {
-    deps: undefined,
+    deps: handler.deps,
     jobId,
     jobType: envelope.jobType,
     tenantId: tenantOf(envelope),
     key: envelope.idempotencyKey,
     idempotencyKey: jobId,
     attempt,
-    maxAttempts: delivery.handler.retry.maxAttempts,
+    maxAttempts: handler.retry.maxAttempts,
     traceId: envelope.traceId,
     traceparent: envelope.traceparent,
-    signal,
+    get signal() {
+      return stop.signal;
+    },
     fence: lock?.fence,
     commit: committer.commit,
     enqueue: (contract, payload, options) =>

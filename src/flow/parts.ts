@@ -39,6 +39,8 @@ export interface BoundHandler {
   readonly retry: RetryPolicy;
   /** Its signal aborts after so long. */
   readonly timeoutMs: number;
+  /** What its context gives it as `deps`. */
+  readonly deps: unknown;
   readonly run: (payload: unknown, context: JobContext) => unknown;
   /** The domain's own word on freshness, asked under the lock. */
   readonly isCurrent: ((payload: unknown, context: JobContext) => unknown) | undefined;

@@ -13,9 +13,7 @@ export function textIssues(path: string, value: unknown, maxBytes: number): read
 /** The same for a producer's payload and for another service's: no row can hold what a contract may derive. */
 export function derivedIssues(derived: { readonly lockKey: unknown; readonly version: unknown }): readonly Issue[] {
   const { lockKey, version } = derived;
-  const isWhole = version === undefined || Number.isSafeInteger(version);
-  return [
-    ...(lockKey === undefined ? [] : textIssues("lock", lockKey, MAX_KEY_BYTES)),
-    ...(isWhole ? [] : [{ path: "supersedes", message: "must be a whole number" }]),
-  ];
+  const ofLock = lockKey === undefined ? [] : textIssues("lock", lockKey, MAX_KEY_BYTES);
+  if (version === undefined || Number.isSafeInteger(version)) return ofLock;
+  return [...ofLock, { path: "supersedes", message: "must be a whole number" }];
 }

@@ -14,8 +14,11 @@ export function encodeJson(value: unknown): string {
 export function canonicalJson(value: Json): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  const entries = Object.keys(value).sort();
-  return `{${entries.map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`).join(",")}}`;
+  let entries = "";
+  for (const key of Object.keys(value).sort()) {
+    entries += `${entries && ","}${JSON.stringify(key)}:${canonicalJson(value[key] ?? null)}`;
+  }
+  return `{${entries}}`;
 }
 
 /** Whether a value nests at most `levels` deep: `1` is 0 levels, `[1]` is 1. Stops at the first that is deeper. */
@@ -26,7 +29,7 @@ export function nestsWithin(value: unknown, levels: number): boolean {
 
 /** UTF-8 has no lone surrogates: two texts that differ only in them would be stored and hashed as one (I12). */
 export function isWellFormed(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text);
+  return text.isWellFormed();
 }
 
 export function utf8Bytes(text: string): number {

@@ -116,11 +116,13 @@ export function holds(guard: Guard, row: JobRow): boolean {
 }
 
 export function applyPatch(row: JobRow, { attemptBy, ...fields }: Patch): JobRow {
-  const next: Record<string, unknown> = { ...row, attempt: row.attempt + (attemptBy ?? 0) };
-  for (const [field, value] of Object.entries(fields)) {
-    if (value === null) delete next[field];
-    else if (value !== undefined) next[field] = value;
-  }
+  const before = row as unknown as Readonly<Record<string, unknown>>;
+  const changes: Readonly<Record<string, unknown>> = fields;
+  const next: Record<string, unknown> = {};
+  // Copied and not deleted from: V8 keeps an object that has lost a field as a dictionary.
+  for (const field in before) if (changes[field] === undefined) next[field] = before[field];
+  for (const field in changes) if ((changes[field] ?? null) !== null) next[field] = changes[field];
+  if (attemptBy !== undefined) next.attempt = row.attempt + attemptBy;
   return next as unknown as JobRow;
 }
 

@@ -44,7 +44,8 @@ export function decodeRow(item: Item): JobRow {
   const jobId = jobIdIn(item);
   try {
     const agenda = decodeAgenda(item);
-    return { jobId, ...decodeEnvelope(item), ...decodeFields(item), ...(agenda && { agenda }) };
+    const row = Object.assign(decodeFields(item), decodeEnvelope(item), { jobId });
+    return agenda ? Object.assign(row, { agenda }) : row;
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new Error(`the row of job ${jobId} can't be read: ${why}`, { cause });
@@ -78,14 +79,11 @@ function decodeEnvelope(item: Item): Pick<JobRow, "envelope" | "rawBody"> {
   // It was validated before it was stored, and limits that were lowered since must not make it unreadable.
   if (rawBody !== undefined) return { envelope: JSON.parse(rawBody) as Envelope, rawBody };
   const tenantId = item[ATTRIBUTES.tenantId]?.S;
-  const header = JSON.parse(text(item, "header")) as Omit<Envelope, "payload" | "jobType" | "idempotencyKey">;
-  const envelope = {
-    ...header,
-    ...(tenantId !== undefined && { tenantId }),
-    jobType: text(item, "jobType"),
-    idempotencyKey: text(item, "key"),
-    payload: JSON.parse(text(item, "payload")),
-  };
+  const envelope = JSON.parse(text(item, "header"));
+  if (tenantId !== undefined) envelope.tenantId = tenantId;
+  envelope.jobType = text(item, "jobType");
+  envelope.idempotencyKey = text(item, "key");
+  envelope.payload = JSON.parse(text(item, "payload"));
   return { envelope: envelope as Envelope };
 }
 

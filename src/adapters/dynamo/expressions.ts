@@ -1,5 +1,5 @@
 import { shardOf } from "../../job/identity.ts";
-import type { Creation, Guard, Transition } from "../../job/transition.ts";
+import type { Creation, Guard, Patch, Transition } from "../../job/transition.ts";
 import { ATTRIBUTES, PARTITION_KEY } from "../../names.ts";
 import { encodeAgenda, keyOf } from "./codec.ts";
 import { encodeField, type Item } from "./fields.ts";
@@ -61,68 +61,114 @@ export function putExpression({ nowMs }: Creation): Required<PutExpression> {
 }
 
 export function updateExpression(transition: Transition, shards: number): UpdateExpression {
-  const { jobId, guard } = transition;
-  const values: Item = {};
-  const condition = conditionOf(guard, values);
-  const update = updateOf(transition, shards, values);
+  const { condition, update, names } = shapeOf(transition);
   return {
-    Key: keyOf(jobId),
+    Key: keyOf(transition.jobId),
     ConditionExpression: condition,
     UpdateExpression: update,
-    ExpressionAttributeNames: namesIn(`${condition} ${update}`),
-    ExpressionAttributeValues: values,
+    ExpressionAttributeNames: names,
+    ExpressionAttributeValues: valuesOf(transition, shards),
   };
 }
 
-function conditionOf(guard: Guard, values: Item): string {
-  const { state, token, touch, suspect, cancelling, generation, payloadHash, claimableBy, ...unknown } = guard;
-  // A part of a guard that is left out here would be a write without its protection.
-  unknown satisfies Record<string, never>;
-  const pieces = [EXISTS];
-  const require = (piece: string, value: string | number | undefined) => {
-    if (value === undefined) return;
-    pieces.push(piece);
-    values[piece.slice(piece.indexOf(":"))] = typeof value === "number" ? { N: String(value) } : { S: value };
-  };
-  require(STATE_IS, state);
-  require(TOKEN_IS, token);
-  if (touch === null) pieces.push(NEVER_TOUCHED);
-  else require(TOUCH_IS, touch);
-  if (suspect === null) pieces.push(NO_SUSPECT);
-  if (cancelling === null) pieces.push(NOT_CANCELLED);
-  require(GENERATION_IS, generation);
-  require(PAYLOAD_IS, payloadHash);
-  require(DUE, claimableBy);
-  return pieces.join(" AND ");
+/** An update without its values. */
+interface Shape {
+  readonly condition: string;
+  readonly update: string;
+  readonly names: Record<string, string>;
+}
+
+/** There are a few dozen, and spelling one costs more than all else that a write is made of. */
+const SHAPES = new Map<string, Shape>();
+
+function shapeOf({ guard, patch }: Transition): Shape {
+  const key = `${outlineOf(guard)};${outlineOf(patch)}`;
+  const known = SHAPES.get(key);
+  if (known) return known;
+  const [condition, update] = [conditionOf(guard), updateOf(patch)];
+  const shape = { condition, update, names: namesIn(`${condition} ${update}`) };
+  SHAPES.set(key, shape);
+  return shape;
+}
+
+/** Which fields are named, and which of them are to be absent. */
+function outlineOf(fields: Guard | Patch): string {
+  let outline = "";
+  for (const field in fields) {
+    const value: unknown = fields[field as keyof typeof fields];
+    if (value !== undefined) outline += value === null ? ` -${field}` : ` ${field}`;
+  }
+  return outline;
+}
+
+/** How each part of a guard is asked: of a value, and of an absence. The compiler asks for a part that is not here. */
+const ASKED: { readonly [Part in keyof Required<Guard>]: { readonly is?: string; readonly absent?: string } } = {
+  state: { is: STATE_IS },
+  token: { is: TOKEN_IS },
+  touch: { is: TOUCH_IS, absent: NEVER_TOUCHED },
+  suspect: { absent: NO_SUSPECT },
+  cancelling: { absent: NOT_CANCELLED },
+  generation: { is: GENERATION_IS },
+  payloadHash: { is: PAYLOAD_IS },
+  claimableBy: { is: DUE },
+};
+
+function conditionOf(guard: Guard): string {
+  const pieces = (Object.keys(ASKED) as (keyof Guard)[]).flatMap((part) => {
+    const value = guard[part];
+    if (value === undefined) return [];
+    const piece = value === null ? ASKED[part].absent : ASKED[part].is;
+    // A part that is left out would be a write without its protection.
+    if (piece === undefined) throw new Error(`nothing can ask whether ${part} is ${value}`);
+    return [piece];
+  });
+  return [EXISTS, ...pieces].join(" AND ");
 }
 
 /** Values are set, nulls removed; what the patch does not name stays, unknown attributes included. */
-function updateOf({ jobId, queue, patch }: Transition, shards: number, values: Item): string {
-  const { attemptBy, agenda, ...fields } = patch;
-  const set: string[] = [];
-  const remove: string[] = [];
-  for (const [field, value] of Object.entries(fields) as [keyof typeof fields, unknown][]) {
-    if (value === undefined) continue;
-    if (value === null) {
-      remove.push(`#${field}`);
-      continue;
-    }
-    set.push(`#${field} = :${field}`);
-    values[`:${field}`] = encodeField(field, value);
-  }
-  if (attemptBy !== undefined && fields.attempt === undefined) {
-    set.push("#attempt = #attempt + :attemptBy");
-    values[":attemptBy"] = { N: String(attemptBy) };
-  }
+function updateOf(patch: Patch): string {
+  const { attemptBy: _, agenda, ...fields } = patch;
+  const named = Object.entries(fields).filter(([, value]) => value !== undefined);
+  const set = named.flatMap(([field, value]) => (value === null ? [] : [`#${field} = :${field}`]));
+  const remove = named.flatMap(([field, value]) => (value === null ? [`#${field}`] : []));
+  if (addsAttempt(patch)) set.push("#attempt = #attempt + :attemptBy");
   if (agenda === null) remove.push("#agenda", "#agendaAtMs");
-  else if (agenda !== undefined) {
-    const item = encodeAgenda(agenda, queue, shardOf(jobId, shards));
-    set.push("#agenda = :agenda", "#agendaAtMs = :agendaAtMs");
-    Object.assign(values, { ":agenda": item[ATTRIBUTES.agenda], ":agendaAtMs": item[ATTRIBUTES.agendaAtMs] });
-  }
+  else if (agenda !== undefined) set.push("#agenda = :agenda", "#agendaAtMs = :agendaAtMs");
   return [set.length > 0 && `SET ${set.join(", ")}`, remove.length > 0 && `REMOVE ${remove.join(", ")}`]
     .filter(Boolean)
     .join(" ");
+}
+
+/** A patch that says what the attempt is adds nothing to it. */
+function addsAttempt({ attemptBy, attempt }: Patch): boolean {
+  return attemptBy !== undefined && attempt === undefined;
+}
+
+/** What stands for each value: made of names here, a template would make it anew for each write. */
+const PLACES = {
+  asked: Object.fromEntries(Object.entries(ASKED).map(([part, { is = ":" }]) => [part, is.slice(is.indexOf(":"))])),
+  set: Object.fromEntries(Object.keys(ATTRIBUTES).map((field) => [field, `:${field}`])),
+} as { readonly asked: Record<keyof Guard, string>; readonly set: Record<keyof typeof ATTRIBUTES, string> };
+
+function valuesOf({ jobId, queue, guard, patch }: Transition, shards: number): Item {
+  const values: Item = {};
+  for (const name in guard) {
+    const value = guard[name as keyof Guard] ?? null;
+    if (value === null) continue;
+    values[PLACES.asked[name as keyof Guard]] = typeof value === "number" ? { N: String(value) } : { S: value };
+  }
+  for (const name in patch) {
+    const field = name as Exclude<keyof Patch, "attemptBy" | "agenda">;
+    const value = patch[field] ?? null;
+    if (value !== null && name !== "attemptBy" && name !== "agenda")
+      values[PLACES.set[field]] = encodeField(field, value);
+  }
+  if (addsAttempt(patch)) values[":attemptBy"] = { N: String(patch.attemptBy) };
+  if (patch.agenda) {
+    const item = encodeAgenda(patch.agenda, queue, shardOf(jobId, shards));
+    Object.assign(values, { ":agenda": item[ATTRIBUTES.agenda], ":agendaAtMs": item[ATTRIBUTES.agendaAtMs] });
+  }
+  return values;
 }
 
 const NAMES = new Map<string, Readonly<Record<string, string>>>();

@@ -42,7 +42,11 @@ const FORMS = {
   expiresAtSeconds: "number",
 } as const satisfies Record<Field, "text" | "number" | "flag" | "json">;
 
-const FIELDS = Object.keys(FORMS) as Field[];
+const COLUMNS = (Object.keys(FORMS) as Field[]).map((field) => ({
+  field,
+  attribute: ATTRIBUTES[field],
+  form: FORMS[field],
+}));
 const STATES: ReadonlySet<string> = new Set(["pending", "running", "succeeded", "skipped", "dead", "cancelled"]);
 /** A row without one of these was written by somebody else, or is no job at all. */
 const REQUIRED: readonly Field[] = [
@@ -55,6 +59,7 @@ const REQUIRED: readonly Field[] = [
   "dispatches",
   "createdAtMs",
 ];
+const REQUIRED_OPEN: readonly Field[] = [...REQUIRED, "claimableAtMs"];
 
 export function encodeField(field: Field, value: unknown): AttributeValue {
   switch (FORMS[field]) {
@@ -72,10 +77,10 @@ export function encodeField(field: Field, value: unknown): AttributeValue {
 /** Fields that the row does not have are no attributes; neither is an empty history. */
 export function encodeFields(row: JobRow): Item {
   const item: Item = {};
-  for (const field of FIELDS) {
+  for (const { field, attribute } of COLUMNS) {
     const value = row[field];
     if (value === undefined || (field === "errors" && row.errors.length === 0)) continue;
-    item[ATTRIBUTES[field]] = encodeField(field, value);
+    item[attribute] = encodeField(field, value);
   }
   return item;
 }
@@ -83,30 +88,32 @@ export function encodeFields(row: JobRow): Item {
 /** Attributes that are not ours stay in the table and are not looked at. Throws, naming what is missing. */
 export function decodeFields(item: Item): Pick<JobRow, Field> {
   const fields: Record<string, unknown> = { errors: [] };
-  for (const field of FIELDS) {
-    const value = decodeField(field, item[ATTRIBUTES[field]]);
+  for (const { field, attribute, form } of COLUMNS) {
+    const stored = item[attribute];
+    const value = stored && decodeField(form, stored);
     if (value !== undefined) fields[field] = value;
   }
   if (!STATES.has(String(fields.state))) fields.state = undefined;
   // Without it nothing could ever claim the row, and every look would send another copy.
   const open = fields.state === "pending" || fields.state === "running";
-  const required = open ? [...REQUIRED, "claimableAtMs" as const] : REQUIRED;
-  const missing = required.filter((field) => fields[field] === undefined);
+  const missing = (open ? REQUIRED_OPEN : REQUIRED).filter((field) => fields[field] === undefined);
   if (missing.length > 0) {
     throw new Error(`no readable ${missing.map((field) => `${field} (attribute ${ATTRIBUTES[field]})`).join(", ")}`);
   }
   return fields as unknown as Pick<JobRow, Field>;
 }
 
-function decodeField(field: Field, value: AttributeValue | undefined): unknown {
-  switch (FORMS[field]) {
+function decodeField(form: (typeof COLUMNS)[number]["form"], { S, N, BOOL }: AttributeValue): unknown {
+  switch (form) {
     case "text":
-      return value?.S;
-    case "number":
-      return value?.N === undefined || !Number.isFinite(Number(value.N)) ? undefined : Number(value.N);
+      return S;
+    case "number": {
+      const number = N === undefined ? Number.NaN : Number(N);
+      return Number.isFinite(number) ? number : undefined;
+    }
     case "flag":
-      return value?.BOOL;
+      return BOOL;
     case "json":
-      return value?.S === undefined ? undefined : JSON.parse(value.S);
+      return S === undefined ? undefined : JSON.parse(S);
   }
 }

@@ -38,6 +38,8 @@ interface Asked {
   readonly refused: (stored: JobRow | undefined) => WriteAnswer;
 }
 
+type LookUp = (jobId: string) => Item | undefined;
+
 /**
  * The job store on one DynamoDB table. Each write is one conditional write, and what it comes to is told
  * by the row alone:
@@ -73,20 +75,28 @@ export function createDynamoJobStore(options: DynamoJobStoreOptions): JobStore {
       const one = written[at];
       return one?.kind === "refused" && !one.old ? [jobId] : [];
     });
-    const read = unseen.length > 0 ? readItems(unseen, options) : Promise.resolve(new Map<string, Item>());
-    return Promise.all(asked.map(async (one, at) => answerOf(one, written[at], read)));
+    const lookUp = unseen.length > 0 ? await lookUpIn(unseen) : () => undefined;
+    return asked.map((one, at) => answerOf(one, written[at], lookUp));
   };
 
-  const answerOf = async (
-    { jobId, applied, refused }: Asked,
-    written: Written | undefined,
-    read: Promise<ReadonlyMap<string, Item>>,
-  ): Promise<WriteAnswer> => {
+  /** A read that fails is a fault of those alone whose answer needs it. */
+  const lookUpIn = async (jobIds: readonly string[]): Promise<LookUp> => {
     try {
-      if (written?.kind === "applied") return { kind: "won", row: applied(written.item) };
+      const items = await readItems(jobIds, options);
+      return (jobId) => items.get(jobId);
+    } catch (error) {
+      return () => {
+        throw error;
+      };
+    }
+  };
+
+  const answerOf = (asked: Asked, written: Written | undefined, lookUp: LookUp): WriteAnswer => {
+    try {
+      if (written?.kind === "applied") return { kind: "won", row: asked.applied(written.item) };
       if (written?.kind !== "refused") return { kind: "failed", error: written?.error };
-      const old = written.old ?? (await read).get(jobId);
-      return refused(old && decodeRow(old));
+      const old = written.old ?? lookUp(asked.jobId);
+      return asked.refused(old && decodeRow(old));
     } catch (cause) {
       return { kind: "failed", error: storeError(cause, "the answer to a write", table) };
     }
