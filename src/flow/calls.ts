@@ -12,24 +12,26 @@ export interface Calls {
 /** @param onLate a call after the end, whose caller may not listen: it is told, and refused */
 export function createCalls(onLate: () => Error): Calls {
   let closed = false;
-  const open = new Set<Call<unknown>>();
-  const failed: { readonly call: Call<unknown>; readonly error: unknown }[] = [];
+  // Made when there is something to keep: most runs ask for nothing.
+  let open: Set<Call<unknown>> | undefined;
+  let failed: { readonly call: Call<unknown>; readonly error: unknown }[] | undefined;
   return {
     follow: <T>(work: () => Promise<T>) => {
       const call = new Call<T>((resolve, reject) => (closed ? reject(onLate()) : resolve(work())));
+      open ??= new Set();
       open.add(call);
-      const over = () => void open.delete(call);
+      const over = () => void open?.delete(call);
       call.ended = call.watch(over, (error) => {
         over();
-        failed.push({ call, error });
+        failed = [...(failed ?? []), { call, error }];
       });
       return call;
     },
     close: async () => {
       // What ends may ask for more.
-      while (open.size > 0) await Promise.all([...open].map(({ ended }) => ended));
+      while (open && open.size > 0) await Promise.all([...open].map(({ ended }) => ended));
       closed = true;
-      return failed.filter(({ call }) => !call.heard).map(({ error }) => error);
+      return (failed ?? []).filter(({ call }) => !call.heard).map(({ error }) => error);
     },
   };
 }

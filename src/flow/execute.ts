@@ -143,7 +143,7 @@ function contextOf({ row, lock, delivery: { handler } }: Ready, stop: Stop, comm
       return stop.signal;
     },
     fence: lock?.fence,
-    commit: committer.commit,
+    commit: (items, result, children) => committer.commit(items, result, children),
     enqueue: (contract, payload, options) =>
       committer.enqueue({ contract, payload, ...(options && { options }) } as Child),
   };

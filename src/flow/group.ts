@@ -16,8 +16,8 @@ export interface Settled {
  * the most, and not at all when nothing else runs.
  */
 export interface Group {
-  /** Counts as running until its end is written, or the work is over. */
-  running(jobId: string, work: () => Promise<void>): Promise<void>;
+  /** Counts as running until its end is written, or the answer is called. */
+  running(jobId: string): () => void;
   /**
    * The row's write, and once it is answered the lock's release: nobody is to hold the lock of a job whose end
    * is still to be written (I5). Where nobody can say, the lock's lease ends by itself.
@@ -34,23 +34,30 @@ function isAnswered(answer: WriteAnswer | undefined): boolean {
 interface Ending {
   readonly transition: Transition;
   readonly lock: HeldLock | undefined;
-  readonly written: (settled: Promise<Settled>) => void;
+  readonly written: (settled: Settled | Promise<Settled>) => void;
 }
 
 export function createGroup(parts: Pick<ConsumerParts, "store" | "locks" | "runtime">): Group {
   const { store, locks, runtime } = parts;
   const busy = new Set<string>();
   let waiting: Ending[] = [];
-  let alarm: AbortController | undefined;
+  let cancelAlarm: (() => void) | undefined;
 
-  const writeAll = (): void => {
-    // With a reason of its own: making the default one costs more than the abort.
-    alarm?.abort("written");
-    alarm = undefined;
+  const writeAll = async (): Promise<void> => {
+    cancelAlarm?.();
+    cancelAlarm = undefined;
     const endings = waiting;
     waiting = [];
-    const all = writeThenRelease(endings);
-    for (const [at, ending] of endings.entries()) ending.written(all.then((settled) => settledOf(ending, settled[at])));
+    try {
+      const all = await writeThenRelease(endings);
+      endings.forEach((ending, at) => {
+        const settled = all[at];
+        // Its own trouble is tried again by itself: the others have their answer.
+        ending.written(settled && isAnswered(settled.answer) ? settled : again(ending));
+      });
+    } catch (error) {
+      for (const { written } of endings) written(Promise.reject(error));
+    }
   };
 
   const writeThenRelease = async (endings: readonly Ending[]): Promise<readonly Settled[]> => {
@@ -63,9 +70,7 @@ export function createGroup(parts: Pick<ConsumerParts, "store" | "locks" | "runt
     });
   };
 
-  /** Its own trouble is tried again by itself: the others have their answer. */
-  const settledOf = async ({ transition, lock }: Ending, first: Settled | undefined): Promise<Settled> => {
-    if (first && isAnswered(first.answer)) return first;
+  const again = async ({ transition, lock }: Ending): Promise<Settled> => {
     const answer = await transitionOne(parts, transition);
     const [released] = lock && isAnswered(answer) ? await locks.releaseMany([lock]) : [];
     return { answer, released };
@@ -73,30 +78,19 @@ export function createGroup(parts: Pick<ConsumerParts, "store" | "locks" | "runt
 
   const over = (jobId: string): void => {
     busy.delete(jobId);
-    if (busy.size === 0 && waiting.length > 0) writeAll();
-  };
-
-  const alarmSoon = async (): Promise<void> => {
-    const mine = new AbortController();
-    alarm = mine;
-    await runtime.sleep(GROUP_MS, mine.signal);
-    if (alarm === mine) writeAll();
+    if (busy.size === 0 && waiting.length > 0) void writeAll();
   };
 
   return {
-    running: async (jobId, work) => {
+    running: (jobId) => {
       busy.add(jobId);
-      try {
-        await work();
-      } finally {
-        over(jobId);
-      }
+      return () => over(jobId);
     },
     write: (transition, lock) =>
       new Promise((written) => {
         waiting.push({ transition, lock, written });
         over(transition.jobId);
-        if (waiting.length > 0 && !alarm) void alarmSoon();
+        if (waiting.length > 0) cancelAlarm ??= runtime.timeout(GROUP_MS, writeAll);
       }),
   };
 }

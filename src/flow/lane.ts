@@ -1,4 +1,4 @@
-import { type Batch, guarded, type Owned, type Ready, type Runnable, type Suspect } from "./batch.ts";
+import { type Batch, guarded, leave, type Owned, type Ready, type Runnable, type Suspect } from "./batch.ts";
 import { claimGuarded } from "./claim.ts";
 import { lockAll } from "./lock.ts";
 import { runReady } from "./run.ts";
@@ -47,10 +47,15 @@ async function prepareAll(owned: readonly Owned[], batch: Batch): Promise<readon
   return lockAll(vetted, batch);
 }
 
-function run(ready: Ready, batch: Batch): Promise<void> {
-  return batch.group.running(ready.row.jobId, () =>
-    guarded(batch, ready.delivery, "run", () => runReady(ready, batch)),
-  );
+async function run(ready: Ready, batch: Batch): Promise<void> {
+  const over = batch.group.running(ready.row.jobId);
+  try {
+    await runReady(ready, batch);
+  } catch (error) {
+    leave(batch, ready.delivery, "run", error);
+  } finally {
+    over();
+  }
 }
 
 /** Deliveries that share a lock are one lane, the newest version first. */

@@ -39,6 +39,9 @@ export interface Keeper {
 /** Kept back from a lease for writing what came of the job. */
 export const SETTLE_RESERVE_MS = 3_000;
 
+/** No signal: a handler's own time-out comes before the invocation's end. */
+const HELD_TO_THE_END: Keeper = { state: () => "held", stop: async () => {}, resume: () => {} };
+
 /** On Lambda: what the invocation claims is its own until the invocation ends. */
 export function invocationLease(totalMs: number, runtime: Runtime): Lease {
   const deadlineMs = runtime.now() + totalMs;
@@ -56,11 +59,6 @@ export function invocationLease(totalMs: number, runtime: Runtime): Lease {
     },
     runMs: (timeoutMs) => Math.max(0, Math.min(timeoutMs, remainingMs() - reserveMs)),
     spanMs: () => deadlineMs - runtime.now(),
-    keep: () => ({
-      state: () => "held",
-      // No signal: the handler's own time-out comes before the invocation's end.
-      stop: async () => {},
-      resume: () => {},
-    }),
+    keep: () => HELD_TO_THE_END,
   };
 }

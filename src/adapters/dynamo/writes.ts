@@ -94,7 +94,9 @@ export function createWrites(client: DynamoDBClient, table: string): Writes {
           : updateStatement(table, write.expression, write.returns),
       );
       const { Responses = [] } = await client.send(new BatchExecuteStatementCommand({ Statements }));
-      for (const [at, { write, answer }] of asked.entries()) answer(answerOf(write, Responses[at], table));
+      asked.forEach(({ write, answer }, at) => {
+        answer(answerOf(write, Responses[at], table));
+      });
     } catch (error) {
       // A request that can't be as a whole, for its size, is no verdict on any of its writes.
       if (nameOf(error) === "ValidationException") return each(asked, CALLS_AT_ONCE, alone);
