@@ -130,8 +130,11 @@ export function isMarked({ copies }: Delivery): boolean {
 }
 
 /** The newest generation that the copies name; none where one of them names none. */
-export function claimMark(delivery: Delivery): Mark | undefined {
-  if (!isMarked(delivery)) return undefined;
-  const marks = delivery.copies.flatMap(({ mark }) => mark ?? []);
-  return marks.reduce((newest, mark) => (mark.generation > newest.generation ? mark : newest), marks[0] as Mark);
+export function claimMark({ copies }: Delivery): Mark | undefined {
+  let newest: Mark | undefined;
+  for (const { mark } of copies) {
+    if (mark === undefined) return undefined;
+    if (newest === undefined || mark.generation > newest.generation) newest = mark;
+  }
+  return newest;
 }

@@ -1,4 +1,4 @@
-import { type Batch, guarded, leave, type Owned, type Ready, type Runnable, type Suspect } from "./batch.ts";
+import { type Batch, leave, type Owned, type Ready, type Runnable, type Suspect } from "./batch.ts";
 import { claimGuarded } from "./claim.ts";
 import { lockAll } from "./lock.ts";
 import { runReady } from "./run.ts";
@@ -37,12 +37,14 @@ export async function runAll(owned: readonly Owned[], batch: Batch): Promise<voi
 async function prepareAll(owned: readonly Owned[], batch: Batch): Promise<readonly Ready[]> {
   const vetted: Ready[] = [];
   await Promise.all(
-    owned.map((one) =>
-      guarded(batch, one.delivery, "vet", async () => {
+    owned.map(async (one) => {
+      try {
         const ready = await vet(one, batch);
         if (ready) vetted.push(ready);
-      }),
-    ),
+      } catch (error) {
+        leave(batch, one.delivery, "vet", error);
+      }
+    }),
   );
   return lockAll(vetted, batch);
 }

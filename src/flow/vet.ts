@@ -43,7 +43,7 @@ export async function vet(owned: Owned, batch: Batch): Promise<Ready | undefined
     await releaseNow(owned, why, batch);
     return undefined;
   }
-  return read.kind === "read" ? { ...owned, payload: read.payload } : undefined;
+  return read.kind === "read" ? { delivery, row, payload: read.payload } : undefined;
 }
 
 /** Back to the queue at once, for an invocation that has the time or a process that goes on. */

@@ -188,7 +188,7 @@ export function asJson(value: unknown): Json {
 }
 
 async function check<P>(schema: Schema, value: unknown, at: string): Promise<Validated<P>> {
-  const result = await outcomeOf(schema, value);
+  const result = await (throughZod(schema, value) ?? schema["~standard"].validate(value));
   if (!result.issues) return { ok: true, payload: result.value as P };
   const issues = result.issues.map(({ path, message }) => ({
     path: [at, ...(path ?? []).map((step) => String(typeof step === "object" ? step.key : step))].join("."),
@@ -206,9 +206,9 @@ interface Later {
  * Through zod's standard door each async refinement is begun a first time to see whether it is one, and nobody
  * waits for that: where it rejects, Node ends the process, and with it every batch-mate (I7).
  */
-async function outcomeOf(schema: Schema, value: unknown): Promise<StandardSchemaV1.Result<unknown>> {
-  const parsed = schema["~standard"].vendor === "zod" && (await (schema as Later).safeParseAsync?.(value));
-  return parsed ? (parsed.error ?? { value: parsed.data }) : schema["~standard"].validate(value);
+function throughZod(schema: Schema, value: unknown): Promise<StandardSchemaV1.Result<unknown>> | undefined {
+  if (schema["~standard"].vendor !== "zod") return undefined;
+  return (schema as Later).safeParseAsync?.(value).then(({ data, error }) => error ?? { value: data });
 }
 
 /** By shape and not by instanceof: the user's zod may be another copy or another major version (B07). */

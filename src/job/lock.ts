@@ -12,7 +12,7 @@
  * The version is raised in the very write that acquires, so that an older one can't slip in between; a
  * started version that then dies still supersedes. Items are released by an update and never deleted.
  */
-import { base32, sha256 } from "./identity.ts";
+import { digest } from "./identity.ts";
 import { utf8Bytes } from "./json.ts";
 
 export interface LockRow {
@@ -62,7 +62,7 @@ export type LockAnswer =
 /** Lock keys belong to a tenant and are shared between job types on purpose (I12). */
 export function lockIdOf(tenantId: string, lockKey: string): string {
   const tuple = [tenantId, lockKey].map((part) => `${utf8Bytes(part)}:${part}`).join("");
-  return base32(sha256(tuple).subarray(0, 20));
+  return digest(tuple, 20);
 }
 
 /** Whether the write applies; the oracle of every adapter's condition. */

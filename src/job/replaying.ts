@@ -1,5 +1,5 @@
 import { InvalidInputError } from "./errors.ts";
-import { base32, sha256 } from "./identity.ts";
+import { digest } from "./identity.ts";
 import { identityOf, isExpired, type JobRow } from "./row.ts";
 
 /** Which dead jobs are meant. What is not given does not narrow; all that is given must hold. */
@@ -74,7 +74,7 @@ export interface Place {
 
 /** What a place means depends on what is read: a cursor of another replay would pass over jobs silently. */
 export function fingerprintOf(options: unknown): string {
-  return base32(sha256(JSON.stringify(options)).subarray(0, 5));
+  return digest(JSON.stringify(options), 5);
 }
 
 export function encodePlace(place: Place, fingerprint: string): string {

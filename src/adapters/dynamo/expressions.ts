@@ -81,6 +81,14 @@ interface Shape {
 /** There are a few dozen, and spelling one costs more than all else that a write is made of. */
 const SHAPES = new Map<string, Shape>();
 
+/** A letter for each field that a guard asks or a patch changes, and one for its absence. */
+const LETTERS: Readonly<Record<string, readonly [named: string, absent: string]>> = Object.fromEntries(
+  [...Object.keys(ATTRIBUTES), "claimableBy", "attemptBy"].map((field, at) => [
+    field,
+    [String.fromCharCode(0x100 + at), String.fromCharCode(0x200 + at)],
+  ]),
+);
+
 function shapeOf({ guard, patch }: Transition): Shape {
   const key = `${outlineOf(guard)};${outlineOf(patch)}`;
   const known = SHAPES.get(key);
@@ -96,7 +104,7 @@ function outlineOf(fields: Guard | Patch): string {
   let outline = "";
   for (const field in fields) {
     const value: unknown = fields[field as keyof typeof fields];
-    if (value !== undefined) outline += value === null ? ` -${field}` : ` ${field}`;
+    if (value !== undefined) outline += LETTERS[field]?.[value === null ? 1 : 0] ?? field;
   }
   return outline;
 }
