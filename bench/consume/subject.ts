@@ -34,7 +34,7 @@ export async function start(
   { url, environment }: Service,
   execArgv: readonly string[] = [],
 ): Promise<Running> {
-  const child: Child = startChild(host, [file, url, String(subject === "antrean")], environment, execArgv);
+  const child: Child = startChild(host, [file, url, String(subject === "antrean")], environment, { execArgv });
   const { importedMs } = await child.answer<{ readonly importedMs: number }>();
   return {
     importedMs,

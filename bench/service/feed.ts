@@ -2,26 +2,52 @@ import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import type { SendMessageBatchRequestEntry, SQSClient } from "@aws-sdk/client-sqs";
 import type { SQSRecord } from "aws-lambda";
 import { createDynamoJobStore } from "../../src/adapters/dynamo/job-store.ts";
+import { createDynamoLockStore } from "../../src/adapters/dynamo/lock-store.ts";
 import { createWrites } from "../../src/adapters/dynamo/writes.ts";
 import { createSqsTransport } from "../../src/adapters/sqs/transport.ts";
 import { systemRuntime } from "../../src/adapters/system/runtime.ts";
 import { enqueueMany } from "../../src/flow/produce.ts";
+import { DEFAULT_TENANT } from "../../src/job/envelope.ts";
+import { type Acquisition, lockIdOf } from "../../src/job/lock.ts";
 import { type Invoice, locked, plain } from "../contracts.ts";
 import { SHAPES, type Shape, workMsOf } from "../shapes.ts";
 import { JOB_TABLE, QUEUES, SHARDS } from "./names.ts";
 
 let serial = 0;
 
-/** The next batch as Lambda hands it over. Ours has its rows in the table, as its producer leaves them. */
-export async function nextBatch(
+export function nextInvoices(shape: Shape): readonly Invoice[] {
+  return Array.from({ length: SHAPES[shape].size }, (_, at): Invoice => {
+    const invoiceId = `inv_${String(++serial).padStart(8, "0")}`;
+    return { invoiceId, revision: 2, locale: "id-ID", workMs: workMsOf(shape, at) };
+  });
+}
+
+/** Each has had a job before, as most entities have: its lock is there, let go of, with an older version. */
+export async function runBefore(invoices: readonly Invoice[], client: DynamoDBClient): Promise<void> {
+  const locks = createDynamoLockStore({ client, table: JOB_TABLE });
+  const asked = invoices.map(
+    (invoice): Acquisition => ({
+      lockId: lockIdOf(DEFAULT_TENANT, locked.lockOf(invoice) ?? ""),
+      token: systemRuntime.token(),
+      holder: "before",
+      nowMs: systemRuntime.now(),
+      claimableAtMs: systemRuntime.now() + 60_000,
+      jobType: locked.type,
+      version: 1,
+      replaces: undefined,
+    }),
+  );
+  await locks.acquireMany(asked);
+  await locks.releaseMany(asked.map(({ lockId, token }) => ({ lockId, token, fence: 0 })));
+}
+
+/** A batch as Lambda hands it over. Ours has its rows in the table, as its producer leaves them. */
+export async function batchOf(
+  invoices: readonly Invoice[],
   shape: Shape,
   withRows: boolean,
   client: DynamoDBClient,
 ): Promise<readonly SQSRecord[]> {
-  const invoices = Array.from({ length: SHAPES[shape].size }, (_, at): Invoice => {
-    const invoiceId = `inv_${String(++serial).padStart(8, "0")}`;
-    return { invoiceId, revision: 1, locale: "id-ID", workMs: workMsOf(shape, at) };
-  });
   if (!withRows) return invoices.map((invoice) => recordOf({ MessageBody: JSON.stringify(invoice) }));
   const sent: SendMessageBatchRequestEntry[] = [];
   const parts = {

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createCountingTable } from "../../test/cost/counting-table.ts";
 import { emptyTally } from "../../test/cost/tally.ts";
-import type { Shape } from "../shapes.ts";
-import { nextBatch } from "./feed.ts";
+import { SHAPES, type Shape } from "../shapes.ts";
+import { batchOf, nextInvoices, runBefore } from "./feed.ts";
 import { KEYS } from "./names.ts";
 
 /*
@@ -46,7 +46,11 @@ const server = createServer(async (request, response) => {
 async function records(shape: Shape, withRows: boolean) {
   const before = { ...consumed };
   table = createCountingTable(consumed, KEYS);
-  const batch = await nextBatch(shape, withRows, table.client);
+  const invoices = nextInvoices(shape);
+  if (SHAPES[shape].locked) await runBefore(invoices, table.client);
+  // Another job's, and so nobody's account.
+  Object.assign(consumed, before);
+  const batch = await batchOf(invoices, shape, withRows, table.client);
   // What the producer asked for is another account.
   for (const count of Object.keys(before) as (keyof typeof before)[]) {
     produced[count] += consumed[count] - before[count];

@@ -3,7 +3,7 @@ import type { JobRef } from "../ports/events.ts";
 import { inTurn, runSuspects } from "./alone.ts";
 import { type Batch, type Delivery, openBatch, type Runnable, type Suspect } from "./batch.ts";
 import type { Crew } from "./crew.ts";
-import type { Delete } from "./deletions.ts";
+import type { Deletions } from "./deletions.ts";
 import type { Hold } from "./hold.ts";
 import { setAside, takeIn } from "./intake.ts";
 import { keptLease } from "./kept-lease.ts";
@@ -14,7 +14,7 @@ export interface ShiftTools {
   readonly leaseMs: number;
   readonly crew: Crew;
   readonly hold: Hold;
-  readonly deletions: Delete;
+  readonly deletions: Deletions;
   readonly closing: AbortSignal;
   readonly interrupt: AbortSignal;
   /** A handler did not stop; `remainingMs` of its lease are left, and then somebody takes its job over. */
@@ -51,7 +51,7 @@ export function createShift(tools: ShiftTools, parts: WorkerParts): Shift {
   ): Promise<void> => {
     const replaced = (gone: readonly IncomingMessage[]) => {
       for (const message of gone) batch.acknowledge([{ messageId: message.messageId, mark: undefined, message }]);
-      void deletions(batch.takeAcknowledged());
+      deletions.add(batch.takeAcknowledged());
     };
     const lease = keptLease(messages, { leaseMs, hold, closing, interrupt, waiting: others, replaced }, parts);
     const batch = openBatch(messages, lease, parts);
@@ -61,7 +61,7 @@ export function createShift(tools: ShiftTools, parts: WorkerParts): Shift {
       const suspected = new Set(waiting());
       if (!messages.some((message) => suspected.has(message))) onEnded(batch.left().length === 0);
     } finally {
-      await deletions(batch.takeAcknowledged());
+      deletions.add(batch.takeAcknowledged());
     }
   };
 

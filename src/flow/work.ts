@@ -45,12 +45,13 @@ export async function work(options: WorkOptions, parts: WorkerParts, stop: Abort
   const hold = createHold(leaseMs, parts);
   const room = () => concurrency - crew.busy;
   const receiver = createReceiver({ leaseMs, hold, room, closing: closing.signal, polling: polling.signal }, parts);
+  const deletions = createDeletions(parts);
   const shift = createShift(
     {
       leaseMs,
       crew,
       hold,
-      deletions: createDeletions(parts),
+      deletions,
       closing: closing.signal,
       interrupt: interrupt.signal,
       onEnded: receiver.onEnded,
@@ -102,6 +103,7 @@ export async function work(options: WorkOptions, parts: WorkerParts, stop: Abort
   polling.abort();
   await receiving;
   await shift.giveBack();
+  await deletions.idle(FINISH_MS);
   if (stuck.length > 0) runtime.exit(farewell(stuck));
   else if (crew.busy > 0) runtime.exit("antrean: ends this process, since its jobs could not be settled in time");
 }
