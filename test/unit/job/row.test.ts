@@ -18,6 +18,12 @@ describe("isExpired", () => {
     ]);
   });
 
+  it("B11 compares seconds with milliseconds by their units: a second before, at, and after", () => {
+    const row = rowIn("succeeded", { expiresAtSeconds: 1_800_000_000 });
+    const answers = [1_799_999_999, 1_800_000_000, 1_800_000_001].map((seconds) => isExpired(row, seconds * 1_000));
+    expect(answers).toEqual([false, true, true]);
+  });
+
   it("never of a row without a TTL", () => {
     expect(isExpired(rowIn("pending"), Number.MAX_SAFE_INTEGER)).toBe(false);
   });
