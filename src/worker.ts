@@ -7,7 +7,10 @@ import { AntreanError } from "./job/errors.ts";
 import { type Known, optionsTrouble } from "./job/options.ts";
 
 export interface WorkerOptions<Deps> extends ConsumerOptions<Deps> {
-  /** Jobs at once, 1 to 1,000. Default 10. It receives no more than it has room for. */
+  /**
+   * Handlers at once, 1 to 1,000. Default 10. It receives no more than it has room for; a job whose handler has
+   * ended makes room, though its end is still to be written.
+   */
   readonly concurrency?: number;
   /**
    * How long a job stays this process's without a sign of life, 3 s to 10 minutes. Default 60 s. After a crash

@@ -16,6 +16,8 @@ export interface Keeping {
   readonly waiting: () => readonly IncomingMessage[];
   /** Its own message is replaced by a fresh copy: deleted, and hidden no longer. */
   readonly replaced: (messages: readonly IncomingMessage[]) => void;
+  /** Its handler has ended. */
+  readonly ran: () => void;
 }
 
 /** What a timer can count; a longer time-out is no time-out (24 days). */
@@ -24,7 +26,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** In the worker process: a short lease a job, which lasts as long as its heartbeat. */
 export function keptLease(messages: readonly IncomingMessage[], keeping: Keeping, parts: WorkerParts): Lease {
   const { runtime } = parts;
-  const { leaseMs, hold, closing, interrupt, waiting, replaced } = keeping;
+  const { leaseMs, hold, closing, interrupt, waiting, replaced, ran } = keeping;
   const openedAtMs = runtime.now();
   const openedMs = runtime.monotonic();
   const deadlineMs = openedAtMs + leaseMs;
@@ -39,6 +41,7 @@ export function keptLease(messages: readonly IncomingMessage[], keeping: Keeping
     refusal: () => (closing.aborted ? "shutdown" : remainingMs() >= leaseMs / 3 ? undefined : "no-time"),
     runMs: (timeoutMs) => Math.min(timeoutMs, LONGEST_TIMER_MS),
     spanMs: (timeoutMs) => timeoutMs + GRACE_MS + leaseMs,
+    ran,
     keep: (owned) => {
       let own = messages;
       const beaten = async () => {

@@ -18,6 +18,8 @@ export interface Lease {
   spanMs(timeoutMs: number): number;
   /** From the start of a handler to its end. */
   keep(owned: Owned): Keeper;
+  /** A handler has ended: what is left of its job is writing. */
+  ran(): void;
 }
 
 /** Who watches over one run's lease. */
@@ -60,5 +62,6 @@ export function invocationLease(totalMs: number, runtime: Runtime): Lease {
     runMs: (timeoutMs) => Math.max(0, Math.min(timeoutMs, remainingMs() - reserveMs)),
     spanMs: () => deadlineMs - runtime.now(),
     keep: () => HELD_TO_THE_END,
+    ran: () => {},
   };
 }

@@ -39,6 +39,7 @@ export async function runReady(ready: Ready, batch: Batch): Promise<void> {
     }
     return handler.run(payload, context);
   });
+  batch.ran();
   await keeper.stop();
   const durationMs = Math.round(runtime.monotonic() - startedMs);
 

@@ -47,13 +47,15 @@ export function createShift(tools: ShiftTools, parts: WorkerParts): Shift {
   const under = async (
     messages: readonly IncomingMessage[],
     others: () => readonly IncomingMessage[],
+    ran: (messages: number) => void,
     work: (batch: Batch) => Promise<void>,
   ): Promise<void> => {
     const replaced = (gone: readonly IncomingMessage[]) => {
       for (const message of gone) batch.acknowledge([{ messageId: message.messageId, mark: undefined, message }]);
       deletions.add(batch.takeAcknowledged());
     };
-    const lease = keptLease(messages, { leaseMs, hold, closing, interrupt, waiting: others, replaced }, parts);
+    const keeping = { leaseMs, hold, closing, interrupt, waiting: others, replaced, ran: () => ran(messages.length) };
+    const lease = keptLease(messages, keeping, parts);
     const batch = openBatch(messages, lease, parts);
     try {
       await work(batch);
@@ -65,13 +67,14 @@ export function createShift(tools: ShiftTools, parts: WorkerParts): Shift {
     }
   };
 
-  const runLane = async (lane: readonly Runnable[]): Promise<void> => {
+  const runLane = async (lane: readonly Runnable[], ran: (messages: number) => void): Promise<void> => {
     for (const [at, delivery] of lane.entries()) {
       if (closing.aborted) return hold.giveBack(lane.slice(at).flatMap(messagesOf));
       const rest = lane.slice(at + 1).flatMap(messagesOf);
       await under(
         messagesOf(delivery),
         () => rest,
+        ran,
         async (batch) => {
           const found = await runLanes([delivery], batch);
           suspects = [...suspects, ...found];
@@ -93,7 +96,7 @@ export function createShift(tools: ShiftTools, parts: WorkerParts): Shift {
 
   /** Until nothing runs any more, or this process closes. */
   const quiet = async (hidden: () => readonly IncomingMessage[]): Promise<void> => {
-    while (crew.busy > 0 && !closing.aborted) {
+    while (crew.inHand > 0 && !closing.aborted) {
       await crew.change(leaseMs / 3, closing);
       await hold.extend(hidden());
     }
@@ -104,20 +107,12 @@ export function createShift(tools: ShiftTools, parts: WorkerParts): Shift {
       await guarded(
         takeIn(messages, parts).then((intake) => {
           const lanes = lanesOf(intake.rounds.flat());
-          for (const lane of lanes) crew.start(lane.flatMap(messagesOf).length, guarded(runLane(lane)));
+          for (const lane of lanes) crew.start(lane.flatMap(messagesOf).length, (ran) => guarded(runLane(lane, ran)));
           const running = new Set(lanes.flat().flatMap(messagesOf));
           const asides = messages.filter((message) => !running.has(message));
           if (asides.length === 0) return;
-          crew.start(
-            asides.length,
-            guarded(
-              under(
-                asides,
-                () => [],
-                (batch) => setAside(intake, batch),
-              ),
-            ),
-          );
+          const none = () => [];
+          crew.start(asides.length, (ran) => guarded(under(asides, none, ran, (batch) => setAside(intake, batch))));
         }),
       );
     },
@@ -133,8 +128,9 @@ export function createShift(tools: ShiftTools, parts: WorkerParts): Shift {
         if (closing.aborted) return;
         const messages = messagesOf(suspect.delivery);
         const others = () => waiting().filter((message) => !messages.includes(message));
-        const run = under(messages, others, (batch) => runSuspects([suspect], batch));
-        crew.start(messages.length, guarded(run));
+        crew.start(messages.length, (ran) =>
+          guarded(under(messages, others, ran, (batch) => runSuspects([suspect], batch))),
+        );
         await quiet(() => []);
         suspects = suspects.filter((one) => one !== suspect);
       }

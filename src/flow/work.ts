@@ -10,7 +10,7 @@ import { createReceiver } from "./receive.ts";
 import { createShift } from "./shift.ts";
 
 export interface WorkOptions {
-  /** Messages in work at once. */
+  /** Handlers at once, counted in messages; as many again may wait for their end to be written. */
   readonly concurrency: number;
   /** How long a job stays its owner's without a heartbeat. */
   readonly leaseMs: number;
@@ -43,7 +43,8 @@ export async function work(options: WorkOptions, parts: WorkerParts, stop: Abort
 
   const crew = createCrew(runtime);
   const hold = createHold(leaseMs, parts);
-  const room = () => concurrency - crew.busy;
+  // What is being written holds nobody up, but it is not let pile up either.
+  const room = () => Math.min(concurrency - crew.busy, 2 * concurrency - crew.inHand);
   const receiver = createReceiver({ leaseMs, hold, room, closing: closing.signal, polling: polling.signal }, parts);
   const deletions = createDeletions(parts);
   const shift = createShift(
@@ -95,7 +96,7 @@ export async function work(options: WorkOptions, parts: WorkerParts, stop: Abort
   await aborted(closing.signal);
   stop.removeEventListener("abort", close);
 
-  events.emit({ type: "draining", running: crew.busy, why: stuck.length > 0 ? "stuck-handler" : "stop" });
+  events.emit({ type: "draining", running: crew.inHand, why: stuck.length > 0 ? "stuck-handler" : "stop" });
   if (!(await crew.idle(graceMs))) {
     interrupt.abort();
     await crew.idle(FINISH_MS);
@@ -105,5 +106,5 @@ export async function work(options: WorkOptions, parts: WorkerParts, stop: Abort
   await shift.giveBack();
   await deletions.idle(FINISH_MS);
   if (stuck.length > 0) runtime.exit(farewell(stuck));
-  else if (crew.busy > 0) runtime.exit("antrean: ends this process, since its jobs could not be settled in time");
+  else if (crew.inHand > 0) runtime.exit("antrean: ends this process, since its jobs could not be settled in time");
 }

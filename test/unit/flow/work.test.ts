@@ -69,6 +69,32 @@ describe("the worker process", () => {
     await w.pass(0);
   });
 
+  test("a job whose end is being written makes room for the next, and no more than as many again are in hand", async () => {
+    const w = world(1_000);
+    for (const id of ["a", "b", "c", "d", "e"]) await w.enqueue(job, { id });
+    // A table that answers no end until it is told to.
+    let answer = () => {};
+    const answering = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const store: typeof w.store = {
+      ...w.store,
+      transitionMany: async (transitions) => {
+        if (transitions.some(({ edge }) => edge === "succeed")) await answering;
+        return w.store.transitionMany(transitions);
+      },
+    };
+    const worker = w.start({ concurrency: 2 }, { store });
+    await w.pass(10_000);
+    expect([w.runs, Math.max(...w.beside)]).toEqual([["a", "b", "c", "d"], 2]);
+    answer();
+    await w.pass(10_000);
+    expect([w.runs.at(-1), w.messages()]).toEqual(["e", []]);
+    worker.stop();
+    await w.pass(0);
+    expect(worker.ended()).toBe(true);
+  });
+
   test("garbage and unknown types are set aside while others run", async () => {
     const w = world();
     await w.sendRaw("garbage");
