@@ -14,8 +14,8 @@ const NAMES: Readonly<Record<Subject, string>> = {
 const LACKS: Readonly<Record<Subject, string>> = {
   antrean: "a row from the producer on, lease, fence, history",
   powertools: "no row before the message, no fence, no locks, no delayed retry; its record expires and is a cache",
-  middy: "the same, and no retry of a store's throttled item",
-  handwritten: "the same, and whatever its author forgot",
+  middy: "the same; a key whose worker died is blocked until its record expires",
+  handwritten: "the same as middy",
 };
 const WORKERS: Readonly<Record<WorkerSubject, string>> = {
   antrean: "Antrean's worker",

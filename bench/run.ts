@@ -28,7 +28,7 @@ export interface BenchPlan {
 
 /** Under ten minutes on two cores. */
 export const FULL: BenchPlan = {
-  consume: { warmUpJobs: 30_000, rounds: 7, jobs: { plain10: 5_000, plain100: 5_000, locked10: 3_000, spread10: 300 } },
+  consume: { warmUpJobs: 20_000, rounds: 7, jobs: { plain10: 3_000, plain100: 3_000, locked10: 1_500, spread10: 100 } },
   starts: 15,
   enduranceJobs: 200_000,
   workers: { sizes: [1, 5, 10], rounds: 3, jobs: 2_000, paced: { perSecond: 50, seconds: 8 } },
